@@ -50,6 +50,7 @@ OpenContext context_on(const Comm& comm, const std::string& path, const Options&
   context.settings = settings::resolve(*context.transport, path, options);
   const Options& wanted = context.settings.options;
   if (wanted.timeout_s != options.timeout_s || wanted.ranks_per_node != options.ranks_per_node) {
+    context.transport.reset();
     connect(wanted);
   }
   context.storage = object_store(*context.transport, path, wanted);

@@ -62,6 +62,11 @@ class Comms {
   virtual void abort(int code) = 0;
   /// `work` is called once when MPI_Finalize begins. To be set once in a process.
   virtual int at_finalize(void (*work)()) = 0;
+  /// What keep() left with `comm`; null: nothing.
+  virtual void* kept(Comm comm) = 0;
+  /// Leaves `what` with `comm`, not with duplicates of it; when it is freed, `release(what)` is
+  /// called, the same function in all calls of a process.
+  virtual int keep(Comm comm, void* what, void (*release)(void* what)) = 0;
 
   virtual Comm null_comm() = 0;
   virtual Comm self() = 0;

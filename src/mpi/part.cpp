@@ -22,6 +22,14 @@ int run_at_finalize(MPI_Comm, int, void*, void*) {
   return MPI_SUCCESS;
 }
 
+void (*release_kept)(void*) = nullptr;
+int kept_key = MPI_KEYVAL_INVALID;
+
+int run_release(MPI_Comm, int, void* what, void*) {
+  release_kept(what);
+  return MPI_SUCCESS;
+}
+
 MPI_Comm of_fortran(int number) {
 #ifdef SLUICE_MPI_STANDARD_HEADER
   return f.Comm_fromint(number);
@@ -55,6 +63,23 @@ class BoundComms final : public Comms {
     int key = MPI_KEYVAL_INVALID;
     const int result = f.Comm_create_keyval(copy_nothing, run_at_finalize, &key, nullptr);
     return result != MPI_SUCCESS ? result : f.Comm_set_attr(MPI_COMM_SELF, key, nullptr);
+  }
+
+  void* kept(Comm comm) override {
+    void* what = nullptr;
+    int found = 0;
+    if (kept_key != MPI_KEYVAL_INVALID) {
+      f.Comm_get_attr(native_of<MPI_Comm>(comm), kept_key, &what, &found);
+    }
+    return found != 0 ? what : nullptr;
+  }
+  int keep(Comm comm, void* what, void (*release)(void*)) override {
+    release_kept = release;
+    const int result = kept_key != MPI_KEYVAL_INVALID
+                           ? MPI_SUCCESS
+                           : f.Comm_create_keyval(copy_nothing, run_release, &kept_key, nullptr);
+    return result != MPI_SUCCESS ? result
+                                 : f.Comm_set_attr(native_of<MPI_Comm>(comm), kept_key, what);
   }
 
   Comm null_comm() override { return {word_of(MPI_COMM_NULL)}; }

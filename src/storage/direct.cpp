@@ -6,6 +6,7 @@
 // cached pages of a range before a direct write to it, so both views of a file agree). Reads, syncs
 // and sizes use the buffered descriptor: both descriptors refer to one inode.
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstdlib>
@@ -155,7 +156,9 @@ class DirectFile final : public PosixFile {
     check_range(path(), Call::write, bytes.size(), offset);
     const std::size_t head = head_bytes(offset, bytes.size());
     const std::size_t middle = (bytes.size() - head) / alignment() * alignment();
-    if (direct_fd_ < 0 || middle < min_direct_bytes) return PosixFile::write(offset, bytes);
+    if (direct_fd_ < 0 || middle < min_direct_bytes || keeps_cached_.load()) {
+      return PosixFile::write(offset, bytes);
+    }
     PosixFile::write(offset, bytes.first(head));
     const std::size_t landed = write_middle(offset + head, bytes.subspan(head, middle));
     // The unaligned tail, and what direct I/O refused.
@@ -163,6 +166,7 @@ class DirectFile final : public PosixFile {
   }
 
   std::size_t alignment() const override { return direct_fd_ < 0 ? 1 : needs_.offset; }
+  void keep_cached(bool is_wanted) override { keeps_cached_.store(is_wanted); }
 
  private:
   std::size_t head_bytes(std::uint64_t offset, std::size_t bytes) const {
@@ -213,6 +217,7 @@ class DirectFile final : public PosixFile {
   const std::shared_ptr<BouncePool> pool_;
   Needs needs_;
   int direct_fd_ = -1;
+  std::atomic<bool> keeps_cached_ = false;
 };
 
 class DirectStorage final : public PosixStorage {

@@ -80,8 +80,11 @@ Striping plain_striping(std::span<const std::byte> layout) {
 }
 
 std::vector<std::byte> attribute_of(const std::string& path, const char* name) {
-  std::vector<std::byte> bytes(attribute_bytes);
-  const ssize_t got = ::getxattr(path.c_str(), name, bytes.data(), bytes.size());
+  // Asked for its size first: most files have none, and the room for the largest is much to clear.
+  const ssize_t needed = ::getxattr(path.c_str(), name, nullptr, 0);
+  std::vector<std::byte> bytes(needed > 0 ? attribute_bytes : 0);
+  const ssize_t got =
+      bytes.empty() ? 0 : ::getxattr(path.c_str(), name, bytes.data(), bytes.size());
   bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return bytes;
 }

@@ -1,14 +1,18 @@
 #include "storage/lease_record.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <sstream>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "storage/own_process.hpp"
 
 namespace sluice::storage {
 
@@ -56,17 +60,40 @@ std::string LeaseHolder::record() const {
   return out.str();
 }
 
-LeaseHolder own_holder(bool by_file) {
+namespace {
+
+LeaseHolder find_own_holder() {
   char host[256] = {};
   ::gethostname(host, sizeof host - 1);
   LeaseHolder own;
   own.process = ::getpid();
   own.text = std::string("host ") + host + ", process " + std::to_string(own.process);
   own.is_known = true;
-  own.by_file = by_file;
   own.kernel = first_word_of("/proc/sys/kernel/random/boot_id");
   own.pids = pid_namespace();
   own.start = start_of(own.process);
+  return own;
+}
+
+}  // namespace
+
+LeaseHolder own_holder(bool by_file) {
+  // Read once for all files of a process. Never freed: files may be opened after main(), and a
+  // forked process has a copy of what its parent knew.
+  struct Known {
+    LeaseHolder holder;
+    OwnProcess process;
+  };
+  static std::atomic<const Known*> known = nullptr;
+  const Known* found = known.load();
+  if (found == nullptr || !found->process.is_here()) {
+    auto fresh = std::make_unique<const Known>(Known{find_own_holder(), OwnProcess()});
+    if (known.compare_exchange_strong(found, fresh.get())) {
+      found = fresh.release();
+    }
+  }
+  LeaseHolder own = found->holder;
+  own.by_file = by_file;
   return own;
 }
 

@@ -275,10 +275,19 @@ std::unique_ptr<File> PosixStorage::create_like(const std::string& path, const s
 }
 
 bool PosixStorage::exists(const std::string& path) {
+  struct stat status = {};
+  return is_there(path, status);
+}
+
+bool PosixStorage::may_have_names(const std::string& path) {
+  struct stat status = {};
+  return is_there(path, status) && !S_ISREG(status.st_mode);
+}
+
+bool PosixStorage::is_there(const std::string& path, struct stat& status) const {
   int problem = 0;
   try {
     const Place place = place_of(path);
-    struct stat status = {};
     const int result = ::fstatat(place.folder(), place.name(), &status, AT_SYMLINK_NOFOLLOW);
     problem = result == 0 ? 0 : errno;
   } catch (const Error& e) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <sys/stat.h>
 
 #include "storage/foreign_file.hpp"
 #include "storage/place.hpp"
@@ -72,6 +73,7 @@ class PosixStorage : public Storage {
   std::unique_ptr<File> open(const std::string& path, Access access) override;
   std::unique_ptr<File> create_like(const std::string& path, const std::string& model) override;
   bool exists(const std::string& path) override;
+  bool may_have_names(const std::string& path) override;
   std::vector<std::string> list(const std::string& path) override;
   std::string real_path(const std::string& path) override;
   void confine(const std::string& top) override { confined_.add(top); }
@@ -93,6 +95,8 @@ class PosixStorage : public Storage {
   Place place_of(const std::string& path) const { return confined_.place_of(path); }
 
  private:
+  bool is_there(const std::string& path, struct stat& status) const;
+
   const SystemCalls calls_;
   Confined confined_;
 };

@@ -135,6 +135,9 @@ class File {
   /// operating system reads ahead by itself, so that bytes can be looked at while they are in the
   /// processor's cache and the next ones are on their way.
   virtual std::size_t read_bytes() const { return 4 << 20; }
+  /// From now on writes go through the page cache (true), from which other processes of the node
+  /// read them back, or in whatever way is fastest (false). Any thread.
+  virtual void keep_cached(bool is_wanted) { (void)is_wanted; }
   /// Tells the operating system to forget cached pages of this file (for cold benchmarks).
   virtual void drop_cache() {}
   virtual const std::string& path() const = 0;
@@ -205,6 +208,8 @@ class Storage {
   }
   /// Does the name exist? A symbolic link counts, wherever it leads.
   virtual bool exists(const std::string& path) = 0;
+  /// False: nothing is in the folder `path`, for it does not exist, or is a regular file.
+  virtual bool may_have_names(const std::string& path) { return exists(path); }
   /// The names in the folder `path`, in no order. Error not_found if it does not exist.
   virtual std::vector<std::string> list(const std::string& path);
   /// The absolute path of `path`, or of its target if it is a symbolic link; the target need not

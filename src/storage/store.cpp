@@ -283,8 +283,8 @@ std::string object_path(const std::string& path, const std::string& name) {
 }
 
 bool is_store(Storage& storage, const std::string& path, const Manifests& known) {
-  return has_manifest(storage, path, known) ||
-         !manifest_at(storage, path, known, new_ending).empty();
+  return storage.may_have_names(path) && (has_manifest(storage, path, known) ||
+                                          !manifest_at(storage, path, known, new_ending).empty());
 }
 
 std::unique_ptr<File> open_data(Storage& storage, const std::string& path, const Manifests& known,

@@ -168,24 +168,18 @@ TEST(Barriers, OnTheCriticalPathOfASmallStep) {
       expect_few_of_a_store(steps, row.title());
       continue;
     }
-    // The writers of windows sync them before.
-    const bool has_windows = row.strategy == "collective";
-    const auto after_windows = [&](Names names) {
-      names.insert(names.begin(), has_windows ? 1 : 0, "file");
-      return names;
-    };
     if (!row.has_journal()) {
       // Data and entry; then the root, and it is done.
-      EXPECT_EQ(steps[0], after_windows({"file", "folder"})) << row.title();
+      EXPECT_EQ(steps[0], (Names{"file", "folder"})) << row.title();
       for (std::size_t i = 1; i < 4; ++i) {
         EXPECT_EQ(steps[i], (Names{"file", "file"})) << row.title();
       }
       continue;
     }
-    EXPECT_EQ(steps[0], after_windows({"file", "folder"})) << row.title();
-    EXPECT_EQ(steps[1], after_windows({"journal", "folder"})) << row.title();
-    EXPECT_EQ(steps[2], after_windows({"journal"})) << row.title();
-    EXPECT_EQ(steps[3], after_windows({"journal"})) << row.title();
+    EXPECT_EQ(steps[0], (Names{"file", "folder"})) << row.title();
+    EXPECT_EQ(steps[1], (Names{"journal", "folder"})) << row.title();
+    EXPECT_EQ(steps[2], Names{"journal"}) << row.title();
+    EXPECT_EQ(steps[3], Names{"journal"}) << row.title();
     EXPECT_GE(four - three, 5U) << row.title() << ": data, journal, guard, runs, superblock";
   }
 }
@@ -200,8 +194,7 @@ TEST(Barriers, OfADurableStep) {
       Row placed = row;
       placed.ranks_per_node = ranks_per_node;
       const Recording recording = record(scenario_named("fresh"), placed, 5);
-      const bool is_small =
-          ranks_per_node == 0 && row.compress.empty() && row.strategy != "collective";
+      const bool is_small = ranks_per_node == 0 && row.compress.empty();
       // In the background rank 0 syncs its data, and the metadata when all data is there.
       const std::size_t more = row.strategy == "forward" ? 2 : 1;
       const std::string title = row.title() + (is_small ? " on one node" : "");

@@ -121,6 +121,58 @@ TEST_F(Conformance, refuses_bad_communicators_and_options) {
   EXPECT_EQ(code(MPI_COMM_WORLD, bad), Code::invalid_argument);
 }
 
+/// What one of them leaves unreceived, the next one, which may use the same communicator, does not
+/// receive.
+TEST_F(Conformance, one_transport_after_another) {
+  constexpr int tag = 5;
+  const int next = (t_->rank() + 1) % t_->size();
+  const int before = (t_->rank() + t_->size() - 1) % t_->size();
+  for (int round = 0; round < 20; ++round) {
+    const auto t = exec::make_mpi(MPI_COMM_WORLD, quick());
+    const auto value = static_cast<std::byte>(round);
+    std::byte got{};
+    const auto send = t->start_send(next, tag, {&value, 1});
+    if (round % 2 == 1) {
+      t->receive(before, tag, {&got, 1});
+      EXPECT_EQ(got, value);
+    }
+    send->wait();
+    check_reductions(*t);
+  }
+}
+
+TEST_F(Conformance, many_transports_at_once_and_again) {
+  constexpr std::size_t count = 12;
+  for (int again = 0; again < 3; ++again) {
+    std::vector<std::unique_ptr<Transport>> all;
+    for (std::size_t i = 0; i < count; ++i) {
+      all.push_back(exec::make_mpi(MPI_COMM_WORLD, quick()));
+    }
+    for (const auto& t : all) {
+      check_point_to_point(*t);
+    }
+    // Some ranks keep some of them while others open the next ones.
+    for (std::size_t i = 0; i < count; ++i) {
+      if ((i + static_cast<std::size_t>(t_->rank())) % 3 != 0) {
+        all[i].reset();
+      }
+    }
+    check_exchange(*exec::make_mpi(MPI_COMM_WORLD, quick()));
+  }
+}
+
+TEST_F(Conformance, the_program_may_free_its_communicator_first) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  const auto kept = exec::make_mpi(comm, quick());
+  exec::make_mpi(comm, quick()).reset();
+  MPI_Comm_free(&comm);
+  check_transport(*kept);
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  check_reductions(*exec::make_mpi(comm, quick()));
+  MPI_Comm_free(&comm);
+}
+
 TEST_F(Conformance, a_pending_outlives_its_transport) {
   std::byte out{7};
   std::byte in{};

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <future>
 #include <utility>
 
 #include "codec/checksum.hpp"
@@ -10,6 +9,7 @@
 #include "commit/publish/in_place.hpp"
 #include "commit/publish/recovery.hpp"
 #include "commit/publish/superblock.hpp"
+#include "exec/transport/agree.hpp"
 #include "layout/stores.hpp"
 #include "sluice/error.hpp"
 
@@ -112,8 +112,17 @@ void Publisher::restore_time() noexcept {
 void Publisher::write_fresh(const layout::MetadataUpdate& update) {
   file_->map(update.objects);
   file_->adopt(update.objects);
-  for (const layout::MetadataRun& run : update.fresh) {
-    file_->write(run.offset, run.bytes);
+  // Runs that touch are written by one call.
+  std::vector<std::byte> joined;
+  for (std::size_t first = 0; first < update.fresh.size();) {
+    const std::uint64_t offset = update.fresh[first].offset;
+    joined.clear();
+    for (; first < update.fresh.size() && update.fresh[first].offset == offset + joined.size();
+         ++first) {
+      const std::vector<std::byte>& bytes = update.fresh[first].bytes;
+      joined.insert(joined.end(), bytes.begin(), bytes.end());
+    }
+    file_->write(offset, joined);
   }
   if (!is_store_ && file_->size() < update.end) {
     file_->resize(update.end);
@@ -122,14 +131,18 @@ void Publisher::write_fresh(const layout::MetadataUpdate& update) {
 
 void Publisher::set_apply_interval(double seconds) { apply_interval_s_ = std::max(seconds, 0.0); }
 
-void Publisher::settle() {
-  if (applier_) {
-    applier_->hold();
-  }
+void Publisher::require_sound() const {
   if (poisoned()) {
     throw Error(Code::wrong_state,
                 path_ + ": an earlier commit failed half-way: reopen the file to continue");
   }
+}
+
+void Publisher::settle() {
+  if (applier_) {
+    applier_->hold();
+  }
+  require_sound();
 }
 
 void Publisher::finish() {
@@ -201,10 +214,7 @@ void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool syn
   if (!synced) {
     applier_->finish();
   }
-  if (poisoned()) {
-    throw Error(Code::wrong_state,
-                path_ + ": an earlier commit failed half-way: reopen the file to continue");
-  }
+  require_sound();
   layout::hdf5::Overlay changes = changes_->copy();
   for (const auto* list : {&update.in_place, &update.root}) {
     for (const layout::MetadataRun& run : *list) {
@@ -377,21 +387,19 @@ void Publisher::write_journal(const Journal& journal, bool synced) {
 /// The record and, `with_data`, the data that it needs: at the same time, as one barrier. Its
 /// checksums tell whether all of that reached the disk.
 void Publisher::sync_journal(bool with_data) {
-  std::future<void> data;
-  if (with_data && storage_.in_background()) {
-    data = std::async(std::launch::async, [this] { file_->sync(); });
+  const bool in_thread = with_data && storage_.in_background();
+  if (in_thread) {
+    data_sync_.begin(*file_);
   }
-  std::exception_ptr failure;
-  try {
+  std::exception_ptr failure = exec::failure_of([&] {
     journal_.file->sync();
-    if (with_data && !data.valid()) {
+    if (with_data && !in_thread) {
       file_->sync();
     }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  if (data.valid()) {
-    data.get();
+  });
+  if (in_thread) {
+    const std::exception_ptr of_data = data_sync_.finish();
+    failure = of_data ? of_data : failure;
   }
   if (failure) {
     std::rethrow_exception(failure);

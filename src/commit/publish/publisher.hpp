@@ -21,6 +21,7 @@
 #include "commit/publish/pending_changes.hpp"
 #include "commit/publish/reopenable_file.hpp"
 #include "commit/publish/store_commit.hpp"
+#include "commit/publish/sync_beside.hpp"
 #include "layout/format.hpp"
 #include "storage/storage.hpp"
 
@@ -54,8 +55,9 @@ class Publisher {
   /// Lease::notice() of the lease.
   std::string lease_notice() const { return lease_ ? lease_->notice() : std::string(); }
 
-  /// Waits until what is due is in place. To be called before anything of the next commit. Error
-  /// wrong_state if the file is poisoned.
+  /// Error wrong_state if the file is poisoned. To be called before anything of the next commit.
+  void require_sound() const;
+  /// Waits until what is due is in place. The same error.
   void settle();
   /// Puts every commit in place. The same error.
   void finish();
@@ -107,6 +109,7 @@ class Publisher {
   bool is_store_ = false;
   bool is_new_store_ = false;  ///< without a commit
   Unsynced unsynced_;
+  SyncBeside data_sync_;         ///< of file_, beside the journal
   bool names_changed_ = false;   ///< since the folder was synced
   bool is_durable_ = false;      ///< was anything ever synced?
   bool leaves_journal_ = false;  ///< close() has started to remove it

@@ -4,7 +4,7 @@
 
 namespace sluice::commit {
 
-void BlockingQueue::before_planning() { planner_->publisher().settle(); }
+void BlockingQueue::before_planning() { planner_->publisher().require_sound(); }
 
 void BlockingQueue::arrive(const std::exception_ptr& failure, bool synced,
                            const CommitPlanner::Update& update) {

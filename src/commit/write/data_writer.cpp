@@ -179,6 +179,12 @@ void DataWriter::sync() {
   }
 }
 
+void DataWriter::keep_cached(bool is_wanted) {
+  if (file_ != nullptr) {
+    file_->keep_cached(is_wanted);
+  }
+}
+
 void DataWriter::renew(const std::string& present_path) {
   if (storage::WholeFiles* const whole = storage_.whole_files()) {
     exec::together(transport_, [&] { whole->discard(); });

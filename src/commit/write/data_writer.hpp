@@ -57,6 +57,8 @@ class DataWriter {
   std::exception_ptr write(const plan::Plan& who, const exec::Work& work);
   /// Makes everything written so far durable.
   void sync();
+  /// Until the next call: do writes of this rank stay in the page cache?
+  void keep_cached(bool is_wanted);
   /// Collective. After a failed sync: another descriptor of the file, which is at `present_path`.
   /// Error io if that is impossible.
   void renew(const std::string& present_path);

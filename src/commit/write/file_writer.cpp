@@ -120,11 +120,7 @@ std::uint64_t FileWriter::write(const FileCommit& commit, const StagedCommit& st
     syncs_later = placed.syncs_later;
   }
   const plan::Plan who = plans_.make(commit, written.placed, staged.plain);
-  if (syncs_later && who.flow == plan::Flow::two_phase) {
-    // Rank 0 would read windows back that went past the page cache: two syncs are faster.
-    syncs_later = false;
-    update.unsynced.reset();
-  }
+  data_->keep_cached(syncs_later);  // rank 0 reads them again
   if (commit.explain != nullptr) {
     plans_.explain(commit, written.totals, plans_.totals(commit, written.placed, who, staged.plain),
                    data_->file() != nullptr);

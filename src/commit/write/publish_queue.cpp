@@ -193,12 +193,12 @@ void PublishQueue::publish(const Commit& commit) {
   }
   publisher.publish(commit.update.metadata, commit.synced, commit.update.modified_ns,
                     commit.update.unsynced);
-  try {
-    publisher.settle();
-  } catch (const Error&) {
-    // The commit is complete. A failure is reported by the next one.
-  }
   if (commit.when_published) {
+    try {
+      publisher.settle();  // what is outside of the file may not be ahead of it
+    } catch (const Error&) {
+      // The commit is complete. A failure is reported by the next one.
+    }
     commit.when_published(commit.update.modified_ns, publisher.file().size());
   }
 }

@@ -67,18 +67,19 @@ void Batch::abandon() noexcept {
 // -- life
 // -------------------------------------------------------------------------------------------
 
-MpiCore::MpiCore(mpi::Comm comm, const MpiOptions& options) : comm_(comm), options_(options) {
+MpiCore::MpiCore(MpiChannel channel, const MpiOptions& options)
+    : channel_(std::move(channel)), comm_(channel_.comm), options_(options) {
   mpi::Comms& comms = mpi::comms();
   comms.return_errors(comm_);
   rank_ = comms.rank(comm_);
   size_ = comms.size(comm_);
-  notice_tag_ = comms.tag_limit();
+  notice_tag_ = channel_.last_tag;
   tag_base_ = notice_tag_ - internal_tags;
 }
 
 MpiCore::~MpiCore() {
-  if (!failed_ && !mpi_is_over()) {
-    mpi::comms().free(comm_);
+  if (!mpi_is_over()) {
+    channel_.give_back(!failed_);
   }
 }
 

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "exec/transport/mpi_channels.hpp"
 #include "exec/transport/mpi_transport.hpp"
 #include "exec/transport/waiting.hpp"
 #include "mpi/process.hpp"
@@ -83,8 +84,8 @@ struct Waiting {
 /// Size: One function for each kind of MPI call that the transports make.
 class MpiCore {
  public:
-  /// Takes over `comm`. MPI must be initialised.
-  MpiCore(mpi::Comm comm, const MpiOptions& options);
+  /// Takes over `channel`. MPI must be initialised.
+  MpiCore(MpiChannel channel, const MpiOptions& options);
   MpiCore(const MpiCore&) = delete;
   MpiCore& operator=(const MpiCore&) = delete;
   ~MpiCore();
@@ -93,7 +94,9 @@ class MpiCore {
   int size() const noexcept { return size_; }
   mpi::Comm comm() const noexcept { return comm_; }
   const MpiOptions& options() const noexcept { return options_; }
-  int max_user_tag() const noexcept { return tag_base_ - 1; }
+  int max_user_tag() const noexcept { return tag_base_ - 1 - channel_.first_tag; }
+  /// The tag that MPI sees for that of a caller.
+  int tag_of_user(int tag) const noexcept { return channel_.first_tag + tag; }
 
   /// Begins a collective. Throws the error that made the transport unusable.
   void enter(Verb verb);
@@ -146,6 +149,7 @@ class MpiCore {
   void tell(int to, Kind kind, const Place& place, const std::string& text);
   void tell_of_failure();
 
+  MpiChannel channel_;
   mpi::Comm comm_;
   MpiOptions options_;
   int rank_ = 0;

@@ -95,12 +95,12 @@ class MpiTransport final : public Transport {
 
   std::unique_ptr<Pending> start_send(int to, int tag, std::span<const std::byte> bytes) override {
     auto pending = begin(Verb::send, to, tag);
-    core_->post_send(pending->batch, to, tag, bytes);
+    core_->post_send(pending->batch, to, core_->tag_of_user(tag), bytes);
     return pending;
   }
   std::unique_ptr<Pending> start_receive(int from, int tag, std::span<std::byte> into) override {
     auto pending = begin(Verb::receive, from, tag);
-    core_->post_receive(pending->batch, from, tag, into);
+    core_->post_receive(pending->batch, from, core_->tag_of_user(tag), into);
     return pending;
   }
 
@@ -108,7 +108,7 @@ class MpiTransport final : public Transport {
     Arriving arriving;
     mpi::Message message;
     auto pending = begin(Verb::receive, 0, tag);
-    if (!core_->take_any(tag, message, arriving.rank, arriving.bytes)) {
+    if (!core_->take_any(core_->tag_of_user(tag), message, arriving.rank, arriving.bytes)) {
       core_->listen([] { return std::vector<int>(); });
       return std::nullopt;
     }
@@ -178,8 +178,9 @@ std::unique_ptr<Transport> MpiTransport::split(int color) {
   if (part == mpi::comms().null_comm()) {
     return nullptr;
   }
-  return std::make_unique<MpiTransport>(std::make_shared<MpiCore>(part, core_->options()),
-                                        numbers.number(node_), numbers.count());
+  return std::make_unique<MpiTransport>(
+      std::make_shared<MpiCore>(MpiChannel::alone(part), core_->options()), numbers.number(node_),
+      numbers.count());
 }
 
 // The lowest rank on this rank's node.
@@ -195,6 +196,17 @@ int node_leader(MpiCore& core) {
   return leader;
 }
 
+NodePlace find_place(MpiCore& core) {
+  const std::int64_t mine[2] = {node_leader(core), 0};
+  NodeNumbers numbers;
+  for (const std::vector<std::byte>& entry : mpi_allgather(core, bytes_of(mine), Verb::open)) {
+    std::int64_t leader = 0;
+    std::memcpy(&leader, entry.data(), sizeof leader);
+    numbers.see(leader);
+  }
+  return {numbers.number(mine[0]), numbers.count()};
+}
+
 void check_options(const MpiOptions& options) {
   if (!(options.timeout_s >= 0) || !(options.grace_s >= 0) || options.ranks_per_node < 0 ||
       options.part_bytes == 0 || options.part_bytes > (std::size_t{1} << 30)) {
@@ -204,7 +216,45 @@ void check_options(const MpiOptions& options) {
   }
 }
 
-// A duplicate of `comm`; missing ranks cannot be named yet, because there is no channel.
+// Waits for a request on the communicator of the caller, where missing ranks cannot be named,
+// because there is no channel yet. MPI writes to `held` until the request is done: it is leaked
+// after the time limit.
+template <class Held>
+void wait_at_open(std::unique_ptr<Held>& held, int rank, double timeout_s) {
+  constexpr int close_tests = 64;
+  constexpr double yield_s = 1e-3;
+  const double start = model::now_s();
+  bool is_done = false;
+  for (int tests = 0;; ++tests) {
+    if (mpi::messages().test(held->request, is_done) != mpi::success) {
+      throw Error(Code::mpi,
+                  "sluice: rank " + std::to_string(rank) +
+                      ": open: MPI could not duplicate the communicator: see MPI's own messages",
+                  rank);
+    }
+    if (is_done) {
+      return;
+    }
+    if (tests < close_tests) {
+      continue;
+    }
+    const double waited_s = model::now_s() - start;
+    if (timeout_s > 0 && waited_s > timeout_s) {
+      static_cast<void>(held.release());
+      throw Error(Code::timeout,
+                  "sluice: rank " + std::to_string(rank) + " waited " + std::to_string(timeout_s) +
+                      " s in open for the other ranks of the communicator: every rank of it must "
+                      "open the file, or raise timeout_s",
+                  rank);
+    }
+    if (waited_s < yield_s) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+  }
+}
+
 mpi::Comm duplicate(mpi::Comm comm, double timeout_s) {
   struct Opening {
     mpi::Comm comm;
@@ -212,28 +262,35 @@ mpi::Comm duplicate(mpi::Comm comm, double timeout_s) {
   };
   auto opening = std::make_unique<Opening>();
   const int rank = mpi::comms().rank(comm);
-  int result = mpi::comms().start_duplicate(comm, opening->comm, opening->request);
-  const double start = model::now_s();
-  bool is_done = false;
-  while (result == mpi::success) {
-    result = mpi::messages().test(opening->request, is_done);
-    if (is_done) {
-      return opening->comm;
-    }
-    if (timeout_s > 0 && model::now_s() - start > timeout_s) {
-      static_cast<void>(opening.release());  // MPI may still write to it
-      throw Error(Code::timeout,
-                  "sluice: rank " + std::to_string(rank) + " waited " + std::to_string(timeout_s) +
-                      " s in open for the other ranks of the communicator: every rank of it must "
-                      "open the file, or raise timeout_s",
-                  rank);
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  if (mpi::comms().start_duplicate(comm, opening->comm, opening->request) != mpi::success) {
+    opening->request = mpi::messages().null_request();
   }
-  throw Error(Code::mpi,
-              "sluice: rank " + std::to_string(rank) +
-                  ": open: MPI could not duplicate the communicator: see MPI's own messages",
-              rank);
+  wait_at_open(opening, rank, timeout_s);
+  return opening->comm;
+}
+
+// What the ranks agree on before an open.
+MpiChannels::State agree_at_open(mpi::Comm comm, const MpiChannels::State& mine, double timeout_s) {
+  struct Agreeing {
+    MpiChannels::State mine;
+    MpiChannels::State all;
+    mpi::Request request;
+  };
+  auto agreeing = std::make_unique<Agreeing>();
+  agreeing->mine = mine;
+  if (mpi::comms().size(comm) == 1) {
+    return mine;
+  }
+  const int rank = mpi::comms().rank(comm);
+  if (mpi::comms().start_all_max(agreeing->mine, agreeing->all, comm, agreeing->request) !=
+      mpi::success) {
+    throw Error(Code::mpi,
+                "sluice: rank " + std::to_string(rank) +
+                    ": open: MPI could not reduce a few numbers: see MPI's own messages",
+                rank);
+  }
+  wait_at_open(agreeing, rank, timeout_s);
+  return agreeing->all;
 }
 
 }  // namespace
@@ -256,15 +313,31 @@ std::unique_ptr<Transport> make_mpi(const Comm& comm, const MpiOptions& options)
                 "sluice: open: the communicator is null or an intercommunicator: pass an "
                 "intracommunicator of which this rank is a member");
   }
-  auto core = std::make_shared<MpiCore>(duplicate(own, options.timeout_s), options);
-  const std::int64_t mine[2] = {node_leader(*core), 0};
-  NodeNumbers numbers;
-  for (const std::vector<std::byte>& entry : mpi_allgather(*core, bytes_of(mine), Verb::open)) {
-    std::int64_t leader = 0;
-    std::memcpy(&leader, entry.data(), sizeof leader);
-    numbers.see(leader);
+  const auto channels = MpiChannels::of(own);
+  if (!channels) {
+    auto core =
+        std::make_shared<MpiCore>(MpiChannel::alone(duplicate(own, options.timeout_s)), options);
+    const NodePlace place = find_place(*core);
+    return std::make_unique<MpiTransport>(core, place.node, place.nodes);
   }
-  return std::make_unique<MpiTransport>(core, numbers.number(mine[0]), numbers.count());
+  const MpiChannels::State all = agree_at_open(own, channels->state(), options.timeout_s);
+  auto channel = channels->take(all);
+  if (!channel) {
+    channel = channels->add(duplicate(own, options.timeout_s), all);
+  }
+  auto core = std::make_shared<MpiCore>(*std::move(channel), options);
+  const bool asks = options.ranks_per_node == 0;
+  std::optional<NodePlace> place;
+  if (asks && MpiChannels::places_known(all)) {
+    place = channels->place();
+  }
+  if (!place) {
+    place = find_place(*core);
+    if (asks) {
+      channels->note(*place);
+    }
+  }
+  return std::make_unique<MpiTransport>(core, place->node, place->nodes);
 }
 
 std::unique_ptr<Transport> make_mpi(const Comm& comm, double timeout_s) {

@@ -24,10 +24,10 @@ struct MpiOptions {
 };
 
 /// A transport over a duplicate of `comm` (an intracommunicator; it stays the caller's). Collective
-/// over `comm`. The duplicate is freed with the transport and the last Pending of it, or leaked
-/// after a failure or once MPI is finalised. Error timeout if ranks are missing, invalid_argument
-/// for options out of range, wrong_state outside MPI_Init .. MPI_Finalize, mpi if the process has
-/// no suitable MPI.
+/// over `comm`. When the transport and the last Pending of it are gone, the duplicate may serve the
+/// next one over `comm` (mpi_channels.hpp); after a failure, or once MPI is finalised, it is
+/// leaked. Error timeout if ranks are missing, invalid_argument for options out of range,
+/// wrong_state outside MPI_Init .. MPI_Finalize, mpi if the process has no suitable MPI.
 ///
 /// Note for callers: after an error, memory passed to a start_send() that had not completed may
 /// still be read by MPI: keep it until MPI_Finalize. The bytes passed to a broadcast() that failed

@@ -16,7 +16,9 @@ Placeholder::~Placeholder() {
 }
 
 void* Placeholder::reserve(std::uint64_t bytes) {
+  constexpr std::uint64_t least_bytes = 1 << 20;  // mapped once by most files
   if (bytes > bytes_) {
+    bytes = std::max(bytes, least_bytes);
     // Untouched anonymous memory reads as zeros and costs no memory, should libhdf5 read it.
     void* made = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
