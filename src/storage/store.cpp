@@ -11,6 +11,7 @@
 
 #include "model/name.hpp"
 #include "storage/calls.hpp"
+#include "storage/store_version.hpp"
 
 namespace sluice::storage {
 
@@ -315,9 +316,12 @@ void make_begun(Storage& storage, const std::string& path, const std::string& ma
   storage.make_folder_like(begun, replaced);
   storage.confine(begun);
   const std::string made = manifest_path(begun, manifest);
+  storage.make_folder(folder_of(made));
   storage.create_like(made + new_ending,
                       manifest_path(replaced, manifest_at(storage, replaced, known)));
-  sync_name(storage, made, synced);
+  for (std::string at = made; at.size() > begun.size(); at = folder_of(at)) {
+    sync_name(storage, at, synced);
+  }
   storage.rename(begun, path);
   sync_name(storage, path, synced);
 }
@@ -417,6 +421,11 @@ std::unique_ptr<File> open_with_neighbours(Storage& storage, const std::string& 
     return storage.open(path, Access::read);  // which says so
   }
   return std::make_unique<Store>(storage, folder_of(path), name, Access::read, path);
+}
+
+std::unique_ptr<File> open_version(Storage& storage, const std::string& path,
+                                   const std::string& manifest, const std::string& shown) {
+  return std::make_unique<Store>(storage, path, manifest, Access::read, shown);
 }
 
 void make_objects(Storage& storage, const std::string& path, std::span<const Segment> segments) {

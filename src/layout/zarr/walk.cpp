@@ -13,7 +13,7 @@ namespace sluice::layout::zarr {
 namespace {
 
 constexpr std::size_t most_nodes = 1 << 16;
-constexpr std::size_t most_levels = 64;
+constexpr std::size_t most_walked_levels = 64;
 
 class NodeWalk {
  public:
@@ -21,8 +21,8 @@ class NodeWalk {
       : store_(store), look_(look) {}
 
   void enter(const std::string& group, std::size_t level) {
-    if (level == most_levels) {
-      refuse("groups in more than " + std::to_string(most_levels) + " levels");
+    if (level == most_walked_levels) {
+      refuse("groups in more than " + std::to_string(most_walked_levels) + " levels");
     }
     std::vector<std::string> names = store_.names_in(group);
     std::sort(names.begin(), names.end());
