@@ -30,6 +30,7 @@ from . import (
     strategies,
     vampire,
     write,
+    zarr,
 )
 from .cases import at_least
 from .program import ProgramError
@@ -38,7 +39,7 @@ CASES = {
     case.NAME: case
     for case in (
         write, step, strategies, read, checkpoint, compress, index, durability, history, mfdn,
-        mpiio, namd, occam, overlap, vampire, contended, auto, plugin,
+        mpiio, namd, occam, overlap, vampire, contended, auto, plugin, zarr,
     )
 }
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -65,7 +65,8 @@ struct Format {
   /// For a folder of objects: the object that describes the others. Null: it is a file.
   const char* manifest = nullptr;
   /// The same for versions of the format that can only be read; separated by spaces, in the order
-  /// of search.
+  /// of search. Where a store has a history, `*` stands for the name of a version, which is read as
+  /// `store@name`.
   const char* read_manifests = "";
   /// The ending of files that can only be read, and describe data in files beside them.
   const char* references = "";

@@ -11,6 +11,7 @@
 #include "layout/dcd/format.hpp"
 #include "layout/hdf5/filter_plugins.hpp"
 #include "layout/hdf5/format.hpp"
+#include "layout/icechunk/format.hpp"
 #include "layout/namdbin/format.hpp"
 #include "layout/npy/format.hpp"
 #include "layout/records/format.hpp"
@@ -23,10 +24,10 @@ namespace sluice::layout {
 namespace {
 
 /// A new format is a line here.
-constexpr std::array<const Format*, 10> built_in{
+constexpr std::array<const Format*, 11> built_in{
     &hdf5::stacked_format, &hdf5::grouped_format, &hdf5::netcdf4_format, &hdf5::vtkhdf_format,
-    &hdf5::openpmd_format, &npy::format_row,      &zarr::format_row,     &dcd::format_row,
-    &namdbin::format_row,  &records::format_row,
+    &hdf5::openpmd_format, &npy::format_row,      &zarr::format_row,     &icechunk::format_row,
+    &dcd::format_row,      &namdbin::format_row,  &records::format_row,
 };
 
 struct Registry {

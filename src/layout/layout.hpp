@@ -81,7 +81,8 @@ struct MetadataUpdate {
   /// from one state of the file to the next without a journal.
   bool is_atomic = false;
 
-  // For a store: `objects` are the data and what is new; the manifest makes them visible.
+  // For a store: `objects` are the data and what is new; the manifest makes them visible. `root`,
+  // where there is one, is what the manifest must be just before it is replaced.
   std::vector<storage::Segment> objects;
   std::vector<Document> before;  ///< valid for readers of either state
   Document manifest;             ///< without a name: this is not a store

@@ -5,6 +5,7 @@
 
 #include "layout/formats.hpp"
 #include "sluice/error.hpp"
+#include "storage/store_version.hpp"
 
 namespace sluice::layout {
 
@@ -43,6 +44,31 @@ bool names_others(const std::string& path) {
 
 }  // namespace
 
+namespace {
+
+/// `store@name`: the version of a store that is to be read; nothing where the path is none. Among
+/// the manifests that can only be read, those of versions have a `*` for the version's name.
+std::unique_ptr<storage::File> open_version(storage::Storage& storage, const std::string& path,
+                                            const storage::Manifests& known) {
+  const std::size_t at = path.rfind('@');
+  if (at == std::string::npos || path.find('/', at) != std::string::npos || storage.exists(path) ||
+      !storage::is_store(storage, path.substr(0, at), known)) {
+    return nullptr;
+  }
+  const std::string store = path.substr(0, at);
+  for (std::string name : read_manifests()) {
+    const std::size_t star = name.find('*');
+    if (star != std::string::npos &&
+        storage.exists(storage::object_path(store, name.replace(star, 1, path.substr(at + 1))))) {
+      return storage::open_version(storage, store, name, path);
+    }
+  }
+  throw Error(Code::not_found,
+              path + ": " + store + " has no tag, branch or snapshot of that name");
+}
+
+}  // namespace
+
 bool is_store(storage::Storage& storage, const std::string& path) {
   return storage::is_store(storage, path, manifests()) ||
          storage::is_store(storage, path, read_manifests());
@@ -69,6 +95,11 @@ std::unique_ptr<storage::File> open_data(storage::Storage& storage, const std::s
                                          storage::Access access) {
   const storage::Manifests known = manifests();
   const storage::Manifests old = read_manifests();
+  if (access == storage::Access::read) {
+    if (auto version = open_version(storage, path, known)) {
+      return version;
+    }
+  }
   if (access == storage::Access::read && names_others(path) &&
       !storage::is_store(storage, path, known) && !storage::is_store(storage, path, old)) {
     return storage::open_with_neighbours(storage, path);

@@ -12,6 +12,7 @@
 #include "model/name.hpp"
 #include "storage/calls.hpp"
 #include "storage/store_manifest.hpp"
+#include "storage/store_version.hpp"
 
 namespace sluice::storage {
 
@@ -311,6 +312,11 @@ std::unique_ptr<File> open_with_neighbours(Storage& storage, const std::string& 
     return storage.open(path, Access::read);  // which says so
   }
   return std::make_unique<Store>(storage, folder_of(path), name, Access::read, path);
+}
+
+std::unique_ptr<File> open_version(Storage& storage, const std::string& path,
+                                   const std::string& manifest, const std::string& shown) {
+  return std::make_unique<Store>(storage, path, manifest, Access::read, shown);
 }
 
 }  // namespace sluice::storage

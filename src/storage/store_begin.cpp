@@ -61,9 +61,12 @@ void make_begun(Storage& storage, const std::string& path, const std::string& ma
   storage.make_folder_like(begun, replaced);
   storage.confine(begun);
   const std::string made = manifest_path(begun, manifest);
+  storage.make_folder(folder_of(made));
   storage.create_like(made + new_ending,
                       manifest_path(replaced, manifest_at(storage, replaced, known)));
-  sync_name(storage, made, synced);
+  for (std::string at = made; at.size() > begun.size(); at = folder_of(at)) {
+    sync_name(storage, at, synced);
+  }
   storage.rename(begun, path);
   sync_name(storage, path, synced);
 }

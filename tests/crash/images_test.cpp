@@ -164,8 +164,8 @@ TEST_P(CrashImages, HoldTheLastAcknowledgedStepOrTheNext) {
 // tests/crash/CMakeLists.txt has the same list.
 INSTANTIATE_TEST_SUITE_P(Kinds, CrashImages,
                          testing::Values("hdf5", "netcdf4", "grouped", "records", "zarr",
-                                         "rectilinear", "file-per-process", "file-per-node", "keep",
-                                         "split", "vtkhdf"),
+                                         "rectilinear", "icechunk", "file-per-process",
+                                         "file-per-node", "keep", "split", "vtkhdf"),
                          [](const auto& named) { return test_name(named.param); });
 
 }  // namespace

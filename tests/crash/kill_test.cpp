@@ -183,6 +183,7 @@ const std::vector<Layout>& layouts() {
                                        {"file-per-node"},
                                        {"shared", "netcdf4"},
                                        {"shared", "zarr"},
+                                       {"shared", "icechunk"},
                                        {"shared", "records"},
                                        {"shared", "npy"},
                                        {.strategy = "shared", .keep = 3},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codec/checksum.hpp"
+#include "layout/formats.hpp"
 
 namespace sluice::test {
 
@@ -208,7 +209,8 @@ class ArrayView {
 }  // namespace
 
 bool is_store_there(storage::MemoryStorage& storage, const std::string& path) {
-  return storage.exists(path + "/zarr.json");
+  return storage.exists(path + "/zarr.json") ||
+         storage.exists(path + "/" + layout::format_named("icechunk").manifest);
 }
 
 std::optional<Snapshot> plain_store_snapshot(const storage::MemoryStorage& storage,
@@ -234,6 +236,9 @@ std::optional<Snapshot> plain_store_snapshot(const storage::MemoryStorage& stora
 }
 
 std::string stale_document(storage::MemoryStorage& storage, const std::string& path) {
+  if (!storage.exists(path + "/zarr.json")) {
+    return "";  // a repository has each document once
+  }
   const Json root = document(storage, path + "/zarr.json");
   for (const auto& [name, node] : root.at("consolidated_metadata").at("metadata").items()) {
     const std::string file = path + "/" + name + "/zarr.json";

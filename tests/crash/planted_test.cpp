@@ -99,6 +99,7 @@ TEST(PlantedBugs, TheSameImagesWithoutABugHoldNothingWrong) {
   EXPECT_EQ(violation_of(Planted{.bug = Bug::none, .name = "none", .is_deferred = true}), "");
   EXPECT_EQ(violation_of({Bug::none, "none", false, "fresh", "zarr"}), "");
   EXPECT_EQ(violation_of({Bug::none, "none", false, "replace", "zarr"}), "");
+  EXPECT_EQ(violation_of({Bug::none, "none", false, "fresh", "icechunk"}), "");
   EXPECT_EQ(violation_of({Bug::none, "none", false, "fresh", "records"}), "");
   EXPECT_EQ(violation_of({Bug::none, "none", false, "fresh", "hdf5", "file-per-process"}), "");
   EXPECT_EQ(violation_of({Bug::none, "none", false, "fresh", "hdf5", "shared", 2}), "");

@@ -22,6 +22,9 @@ const std::vector<Row>& rows() {
       {"shared", "zarr", "rectilinear"},
       {.strategy = "collective", .format = "zarr", .form = "rectilinear", .compress = "deflate:1"},
       {"forward", "zarr", "rectilinear"},
+      {"shared", "icechunk"},
+      {.strategy = "collective", .format = "icechunk", .compress = "deflate:1"},
+      {"forward", "icechunk"},
       {.strategy = "shared", .is_deferred = true},
       {.strategy = "forward", .is_deferred = true}};
   return all;

@@ -24,7 +24,7 @@ struct Row {
   Options options() const;
   /// An index, and the data in parts.
   bool is_set() const;
-  bool is_store() const { return format == "zarr"; }
+  bool is_store() const { return format == "zarr" || format == "icechunk"; }
   /// Do steps change existing bytes? Not in a log.
   bool has_journal() const { return format != "records"; }
 };

@@ -9,6 +9,7 @@
 #include "api/file/file_impl.hpp"
 #include "commit/publish/journal.hpp"
 #include "crash/plain_store.hpp"
+#include "layout/formats.hpp"
 #include "layout/records/log.hpp"
 #include "layout/stores.hpp"
 #include "storage/scratch.hpp"
@@ -80,11 +81,26 @@ std::optional<Snapshot> log_view(const storage::MemoryStorage& storage) {
   return sluice_snapshot(copy, crash_path);
 }
 
+/// Nor is one an Icechunk repository in memory.
+std::optional<Snapshot> repository_view(const storage::MemoryStorage& storage) {
+  const auto copy = storage::make_memory();
+  for (const std::string& path : storage.paths()) {
+    copy->put(path, storage.contents(path));
+  }
+  if (!copy->exists(crash_path + std::string("/") + layout::format_named("icechunk").manifest)) {
+    return std::nullopt;
+  }
+  return sluice_snapshot(copy, crash_path);
+}
+
 }  // namespace
 
 std::optional<Snapshot> plain_view(const storage::MemoryStorage& storage) {
   if (auto of_store = plain_store_snapshot(storage, crash_path)) {
     return of_store;
+  }
+  if (auto of_repository = repository_view(storage)) {
+    return of_repository;
   }
   if (auto of_log = log_view(storage)) {
     return of_log;

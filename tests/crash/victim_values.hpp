@@ -17,9 +17,10 @@ inline double victim_value(std::uint64_t step, std::uint64_t row) {
 
 /// A store without a commit does not count.
 inline bool is_victim_there(storage::Storage& storage, const std::string& path) {
-  return layout::is_store(storage, path)
-             ? storage.exists(path + "/" + layout::format_named("zarr").manifest)
-             : storage.exists(path);
+  const auto has = [&](const char* format) {
+    return storage.exists(path + "/" + layout::format_named(format).manifest);
+  };
+  return layout::is_store(storage, path) ? has("zarr") || has("icechunk") : storage.exists(path);
 }
 
 }  // namespace sluice::test

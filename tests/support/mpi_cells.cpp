@@ -139,6 +139,8 @@ const std::vector<Cell>& cells() {
       {"collective", "posix", 0, "zarr"},
       {"forward", "direct", 0, "zarr"},
       {"shared", "posix", 0, "zarr", true},
+      {"collective", "posix", 0, "icechunk"},
+      {"forward", "direct", 0, "icechunk"},
   };
   return all;
 }

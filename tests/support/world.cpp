@@ -79,6 +79,12 @@ std::string main_file(storage::Storage& storage, const std::string& path,
 
 std::vector<std::string> World::data_files(const std::string& path) {
   std::vector<std::string> files;
+  if (exists(path + "/chunks")) {  // of a repository, whose files have ids
+    for (const std::string& name : storage().list(path + "/chunks")) {
+      files.push_back(path + "/chunks/" + name);
+    }
+    return files;
+  }
   if (format().is_store()) {
     for (int step = 0; step < 4; ++step) {
       for (int shard = 0; shard < 8; ++shard) {

@@ -68,6 +68,18 @@ class Manifest {
   const std::string& path() const { return path_; }
   std::string beside() const { return path_ + storage::new_ending; }
 
+  /// What is in its file now, to be compared with what the commit goes on from; empty where it is
+  /// not there.
+  std::vector<std::byte> bytes() const {
+    std::vector<std::byte> bytes;
+    if (storage_.exists(path_)) {
+      const auto file = storage_.open(path_, storage::Access::read);
+      bytes.resize(file->size());
+      bytes.resize(file->read(0, bytes));
+    }
+    return bytes;
+  }
+
   /// False if it is unknown which one a crash would leave.
   bool put_back() noexcept {
     try {
@@ -156,6 +168,7 @@ bool publish_store(storage::Storage& storage, const std::string& top,
     replace_document(storage, top, document, modified_ns, synced, unsynced);
   }
   Manifest manifest(storage, top, update.manifest.name);
+  storage.make_folder(storage::folder_of(manifest.path()));
   // The manifest's own bytes must be on disk before its name: it is synced under the other one.
   write_beside(storage, manifest.path(), update.manifest.bytes, modified_ns, synced);
   if (synced) {
@@ -163,8 +176,15 @@ bool publish_store(storage::Storage& storage, const std::string& top,
   } else {
     unsynced.files.insert(manifest.path());
   }
+  if (!update.root.empty() && manifest.bytes() != update.root.front().bytes) {
+    storage.remove(manifest.beside());
+    throw Error(Code::locked, manifest.path() +
+                                  ": another program committed to it in the meantime; its commits "
+                                  "are untouched, and those of this run up to here are in the "
+                                  "history: open it again to append to what is there now");
+  }
   storage.rename(manifest.beside(), manifest.path());
-  unsynced.entries.insert(manifest.path());
+  unsynced.add_folders(top, manifest.path());
   unsynced.entries.insert(top);
   try {
     if (synced) {

@@ -17,7 +17,7 @@
 
 namespace sluice::layout::zarr {
 
-class ZarrCatalog final : public layout::Catalog, public layout::Titled {
+class ZarrCatalog : public layout::Catalog, public layout::Titled {
  public:
   /// Reads the root document of the store `file`, which must outlive the catalog.
   static std::unique_ptr<ZarrCatalog> open(storage::File& file);
@@ -34,6 +34,12 @@ class ZarrCatalog final : public layout::Catalog, public layout::Titled {
   std::vector<std::string> unchecked() override;
   std::vector<model::Attribute> attributes() override { return manifest_.attributes; }
 
+ protected:
+  /// For formats whose files show themselves as a Zarr store.
+  explicit ZarrCatalog(storage::File& file) : file_(file) {}
+  void load();
+  LastTile last_tile_;
+
  private:
   struct Object {
     storage::Segment segment;  ///< its length is the object's size; 0: there is none
@@ -48,8 +54,6 @@ class ZarrCatalog final : public layout::Catalog, public layout::Titled {
   /// A chunk of an array with chunks in the reference file is decoded on one rank, as a whole.
   static constexpr std::uint64_t most_inline_bytes = 1ULL << 30;
 
-  explicit ZarrCatalog(storage::File& file) : file_(file) {}
-  void load();
   Object& object_at(std::uint32_t variable, const model::Dims& chunk_at);
   /// `count`: of its inner chunks.
   void read_index(std::uint32_t variable, const Array& array, std::uint64_t count, Object& object);
@@ -72,7 +76,6 @@ class ZarrCatalog final : public layout::Catalog, public layout::Titled {
   std::map<std::string, Object> objects_;  ///< of that variable
   std::optional<References> references_;
   std::map<std::string, Object> files_;  ///< to which references lead
-  LastTile last_tile_;
 };
 
 }  // namespace sluice::layout::zarr

@@ -7,25 +7,21 @@
 
 namespace sluice::layout::zarr {
 
-namespace {
-
 std::string refuse_definition(const model::Definition& definition,
                               const std::vector<model::Definition>&) {
   if ((definition.name + "/").rfind("sluice/", 0) == 0) {
     throw Error(Code::bad_name, "define " + definition.name +
-                                    ": format zarr keeps the group sluice: choose another name");
+                                    ": Zarr stores keep the group sluice: choose another name");
   }
   return "";
 }
 
 std::string refuse_attribute(const model::Attribute& attribute) {
   if (attribute.owner.empty() && attribute.name == "sluice") {
-    throw Error(Code::bad_name, "attribute sluice: format zarr keeps this name: choose another");
+    throw Error(Code::bad_name, "attribute sluice: Zarr stores keep this name: choose another");
   }
   return "";
 }
-
-}  // namespace
 
 constinit const Format format_row{
     .name = "zarr",

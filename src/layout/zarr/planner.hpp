@@ -44,6 +44,9 @@ class ZarrPlanner final : public Planner {
   void planned() override;
   void committed() override;
   void abandon() override;
+  /// Objects of the commit under way and their sizes, once all encoded tiles have their places;
+  /// those of which nothing is written are left out.
+  std::vector<std::pair<std::string, std::uint64_t>> object_sizes() const;
 
  private:
   struct Made {

@@ -168,6 +168,23 @@ std::vector<Document> ZarrPlanner::row_documents() const {
   return documents;
 }
 
+std::vector<std::pair<std::string, std::uint64_t>> ZarrPlanner::object_sizes() const {
+  std::vector<std::pair<std::string, std::uint64_t>> sizes;
+  for (const storage::Segment& object : objects_) {
+    if (object.file_bytes != 0) {
+      sizes.emplace_back(object.name, object.file_bytes);
+    }
+  }
+  for (const Planned& planned : planned_) {
+    for (const Shard& shard : planned.shards) {
+      if (planned.encoded && shard.next != 0) {
+        sizes.emplace_back(shard.segment.name, shard.next);
+      }
+    }
+  }
+  return sizes;
+}
+
 MetadataUpdate ZarrPlanner::seal() {
   make_untouched();
   MetadataUpdate update;

@@ -1,0 +1,194 @@
+#include "layout/icechunk/planner.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "layout/lengths.hpp"
+#include "layout/zarr/manifest.hpp"
+#include "model/clock.hpp"
+#include "model/name.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::layout::icechunk {
+
+namespace {
+
+std::vector<std::byte> bytes_of(const std::string& text) {
+  const auto* data = reinterpret_cast<const std::byte*>(text.data());
+  return {data, data + text.size()};
+}
+
+/// The node of an object of a Zarr store, and the indices in the rest of its name, "c.1.0".
+std::pair<std::string, std::vector<std::uint32_t>> chunk_of(const std::string& object) {
+  const std::size_t slash = object.rfind('/');
+  std::vector<std::uint32_t> index;
+  for (std::size_t at = object.find('.', slash); at != std::string::npos;
+       at = object.find('.', at + 1)) {
+    index.push_back(static_cast<std::uint32_t>(std::stoul(object.substr(at + 1))));
+  }
+  return {object.substr(0, slash), index};
+}
+
+}  // namespace
+
+std::unique_ptr<IcechunkPlanner> IcechunkPlanner::create(storage::File& file,
+                                                         const PlannerOptions& options) {
+  std::unique_ptr<IcechunkPlanner> planner(new IcechunkPlanner(file));
+  planner->zarr_ = zarr::ZarrPlanner::create(file, options);
+  return planner;
+}
+
+std::unique_ptr<IcechunkPlanner> IcechunkPlanner::append(storage::File& file,
+                                                         const PlannerOptions& options) {
+  std::unique_ptr<IcechunkPlanner> planner(new IcechunkPlanner(file));
+  View& view = planner->view_.emplace(file);
+  planner->zarr_ = zarr::ZarrPlanner::append(view, options);
+  std::set<std::string> rewritten;
+  for (const Node& node : view.repository().snapshot().nodes) {
+    if (rewrites(node.path.substr(1))) {
+      rewritten.insert(node.path.substr(1));
+    }
+  }
+  planner->state_ = {History(view.repository(), rewritten), view.repository().ref()};
+  planner->committed_ = planner->state_;
+  return planner;
+}
+
+bool IcechunkPlanner::rewrites(const std::string& node) {
+  return node == zarr::commits_name || node == time_name;
+}
+
+storage::Segment IcechunkPlanner::in_file(storage::Segment object) {
+  const auto [at, is_new] = ids_.try_emplace(object.name);
+  if (is_new) {
+    at->second = new_object_id();
+  }
+  object.name = chunk_name(at->second);
+  return object;
+}
+
+CommitPlan IcechunkPlanner::plan_commit(const CommitRequest& request) {
+  ids_.clear();
+  CommitPlan plan = zarr_->plan_commit(request);
+  // What Zarr would remove was never in the snapshots to come.
+  std::erase_if(plan.objects, [](const auto& object) { return object.length == 0; });
+  for (storage::Segment& object : plan.objects) {
+    object = in_file(std::move(object));
+  }
+  modified_ns_ = request.modified_ns;
+  message_ = request.is_step ? "step " + std::to_string(plan.step) : "data without a step";
+  if (request.is_step && !std::isnan(request.time)) {
+    message_ += ", time " + zarr::Json(request.time).dump();
+  }
+  return plan;
+}
+
+void IcechunkPlanner::drop_steps(std::uint64_t steps, std::int64_t modified_ns) {
+  zarr_->drop_steps(steps, modified_ns);
+  const auto first = static_cast<std::uint32_t>(steps);
+  const auto manifest_of = [this](const ObjectId& id) { return Repository::manifest(file_, id); };
+  for (const model::Definition& d : zarr_->known()) {
+    if (d.stepped) {
+      state_.history.drop_chunks(d.name, first, manifest_of);
+    }
+  }
+  const std::uint64_t objects = (steps + zarr::rows_per_object - 1) / zarr::rows_per_object;
+  state_.history.drop_chunks(time_name, static_cast<std::uint32_t>(objects), manifest_of);
+  modified_ns_ = modified_ns;
+  message_ = "without the steps from " + std::to_string(steps) + " on";
+}
+
+void IcechunkPlanner::take_chunk(const std::string& object, const ObjectId& id,
+                                 std::uint64_t bytes) {
+  const auto [node, index] = chunk_of(object);
+  ChunkRef ref;
+  ref.index = index;
+  ref.chunk = id;
+  ref.length = bytes;
+  state_.history.set_chunk(node, std::move(ref), rewrites(node));
+}
+
+void IcechunkPlanner::take_documents(const MetadataUpdate& sealed) {
+  const std::string ending = std::string("/") + zarr::document_name;
+  for (const Document& document : sealed.after) {
+    zarr::Json node = zarr::parse(document.bytes, file_.path(), document.name);
+    if (node.contains("chunk_key_encoding")) {
+      // The one kind of names by which Icechunk finds chunks.
+      node["chunk_key_encoding"] = {{"name", "default"}, {"configuration", {{"separator", "/"}}}};
+    }
+    state_.history.set_document(document.name.substr(0, document.name.size() - ending.size()),
+                                node.dump(1));
+  }
+  // The nodes' own documents are all that there is: Icechunk has no consolidated metadata.
+  zarr::Json root = zarr::parse(sealed.manifest.bytes, file_.path());
+  root.erase("consolidated_metadata");
+  state_.history.set_document("", zarr::sealed_text(std::move(root)));
+}
+
+MetadataUpdate IcechunkPlanner::seal() {
+  MetadataUpdate sealed = zarr_->seal();
+  MetadataUpdate update;
+  update.fresh = std::move(sealed.fresh);
+  for (storage::Segment& object : sealed.objects) {
+    if (ids_.count(object.name) != 0) {
+      update.objects.push_back(in_file(std::move(object)));
+    }
+  }
+  for (const auto& [object, bytes] : zarr_->object_sizes()) {
+    const auto known = ids_.find(object);
+    if (known != ids_.end()) {
+      take_chunk(object, known->second, bytes);
+    }
+  }
+  for (Document& document : sealed.before) {
+    const ObjectId id = new_object_id();
+    take_chunk(document.name, id, document.bytes.size());
+    update.before.push_back({chunk_name(id), std::move(document.bytes)});
+  }
+  take_documents(sealed);
+  const std::int64_t written_ns = modified_ns_ != 0 ? modified_ns_ : model::wall_clock_ns();
+  if (state_.ref.empty()) {
+    Snapshot first;
+    first.id = first_snapshot_id();
+    first.written_us = static_cast<std::uint64_t>(written_ns / 1000);
+    first.message = "Repository initialized";
+    update.before.push_back({snapshot_name(first.id), encode(first)});
+  }
+  const std::string message = message_.empty() ? "metadata" : message_;
+  for (Document& document :
+       state_.history.seal(message, static_cast<std::uint64_t>(written_ns / 1000))) {
+    update.before.push_back(std::move(document));
+  }
+  // What the ref must be when it is replaced: another program may not know of the lease.
+  update.root.push_back({0, state_.ref});
+  state_.ref = bytes_of(ref_text(state_.history.snapshot()));
+  update.manifest = {ref_name(default_branch), state_.ref};
+  ids_.clear();
+  message_.clear();
+  modified_ns_ = 0;
+  return update;
+}
+
+void IcechunkPlanner::planned() {
+  zarr_->planned();
+  under_way_.push_back(state_);
+}
+
+void IcechunkPlanner::committed() {
+  if (under_way_.empty()) {
+    under_way_.push_back(state_);
+  }
+  zarr_->committed();
+  committed_ = std::move(under_way_.front());
+  under_way_.pop_front();
+}
+
+void IcechunkPlanner::abandon() {
+  zarr_->abandon();
+  under_way_.clear();
+  ids_.clear();
+  message_.clear();
+  state_ = committed_;
+}
+
+}  // namespace sluice::layout::icechunk

@@ -1,0 +1,54 @@
+// A snapshot of an Icechunk repository as it is read: its nodes, and where their chunks are.
+//
+// Manifests are read when a node's chunks are first asked for, and kept. Invariant: a chunk is
+// looked up where the snapshot says that it is, whatever else manifests hold.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "layout/icechunk/metadata.hpp"
+#include "storage/storage.hpp"
+
+namespace sluice::layout::icechunk {
+
+inline constexpr const char* default_branch = "main";
+
+std::string ref_name(const std::string& branch);
+std::string snapshot_name(const ObjectId& id);
+std::string manifest_name(const ObjectId& id);
+std::string log_name(const ObjectId& id);
+std::string chunk_name(const ObjectId& id);
+/// The text of a ref that leads to a snapshot.
+std::string ref_text(const ObjectId& id);
+
+/// Is the store a repository, opened at a ref or a snapshot?
+bool is_repository(storage::File& store);
+
+class Repository {
+ public:
+  /// The snapshot at which `store` was opened. Error damaged, version.
+  explicit Repository(storage::File& store);
+
+  const Snapshot& snapshot() const noexcept { return snapshot_; }
+  /// The bytes of the ref at which it was opened; empty: at a snapshot.
+  const std::vector<std::byte>& ref() const noexcept { return ref_; }
+  /// Nothing where there is no such node. Paths here have no slash in front: "" is the root.
+  const Node* find(const std::string& path) const;
+  using Refs = std::map<std::vector<std::uint32_t>, ChunkRef>;
+  /// The chunks of a node.
+  const Refs& chunks(const Node& node);
+  static Manifest manifest(storage::File& store, const ObjectId& id);
+
+ private:
+  storage::File& store_;
+  std::vector<std::byte> ref_;
+  Snapshot snapshot_;
+  std::map<std::string, const Node*> nodes_;
+  std::map<ObjectId, Manifest> manifests_;
+  std::map<NodeId, Refs> chunks_;
+};
+
+}  // namespace sluice::layout::icechunk
