@@ -29,10 +29,20 @@ std::pair<std::string, std::vector<std::uint32_t>> chunk_of(const std::string& o
   return {object.substr(0, slash), index};
 }
 
+/// A commit is a rename of the ref there, which object stores do not have.
+void refuse_objects(const storage::File& file, const PlannerOptions& options) {
+  if (options.whole_objects) {
+    throw Error(Code::unsupported, file.path() +
+                                       ": format icechunk is written to file systems only: use "
+                                       "format zarr here, or copy the repository to the store");
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<IcechunkPlanner> IcechunkPlanner::create(storage::File& file,
                                                          const PlannerOptions& options) {
+  refuse_objects(file, options);
   std::unique_ptr<IcechunkPlanner> planner(new IcechunkPlanner(file));
   planner->zarr_ = zarr::ZarrPlanner::create(file, options);
   return planner;
@@ -40,6 +50,7 @@ std::unique_ptr<IcechunkPlanner> IcechunkPlanner::create(storage::File& file,
 
 std::unique_ptr<IcechunkPlanner> IcechunkPlanner::append(storage::File& file,
                                                          const PlannerOptions& options) {
+  refuse_objects(file, options);
   std::unique_ptr<IcechunkPlanner> planner(new IcechunkPlanner(file));
   View& view = planner->view_.emplace(file);
   planner->zarr_ = zarr::ZarrPlanner::append(view, options);
