@@ -4,7 +4,7 @@
 set -eu
 
 folder=$1
-version=${SLUICE_TEST_S3_SERVER:-latest}
+version=${SLUICE_TEST_S3_SERVER:-v1.8.0}
 if [ -x "$folder/versitygw" ]; then
   exit 0
 fi
