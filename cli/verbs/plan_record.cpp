@@ -12,7 +12,7 @@ namespace sluice::cli {
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t most_bytes = 1ULL << 60;
 constexpr std::uint64_t most_ranks = 100'000'000;

@@ -78,9 +78,9 @@ bool is_compressed_bitshuffle(const Filter& filter) {
 /// elements.
 bool has_blocks(std::span<const std::byte> stored, std::uint64_t dense_bytes,
                 std::uint64_t element_bytes, std::uint64_t group) {
-  constexpr std::size_t header_bytes = 12;
+  constexpr std::size_t front_bytes = 12;
   constexpr std::size_t length_bytes = 4;
-  if (stored.size() < header_bytes || element_bytes == 0 || dense_bytes % element_bytes != 0) {
+  if (stored.size() < front_bytes || element_bytes == 0 || dense_bytes % element_bytes != 0) {
     return false;
   }
   const std::uint64_t block = number_at(stored, 8, 4, true) / element_bytes;
@@ -89,7 +89,7 @@ bool has_blocks(std::span<const std::byte> stored, std::uint64_t dense_bytes,
   }
   const std::uint64_t elements = dense_bytes / element_bytes;
   const std::uint64_t whole = elements / group * group;
-  stored = stored.subspan(header_bytes);
+  stored = stored.subspan(front_bytes);
   for (std::uint64_t at = 0; at < whole; at += block) {
     if (stored.size() < length_bytes) {
       return false;

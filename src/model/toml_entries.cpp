@@ -45,8 +45,8 @@ std::string text_of(const toml::node& node, const std::string& where) {
     }
     return joined;
   }
-  if (const auto* table = node.as_table()) {
-    for (const auto& [key, value] : *table) {
+  if (const auto* members = node.as_table()) {
+    for (const auto& [key, value] : *members) {
       joined += (joined.empty() ? "" : ",") + std::string(key.str()) + "=" + text_of(value, where);
     }
     return joined;

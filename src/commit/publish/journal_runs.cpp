@@ -46,8 +46,6 @@ std::span<const std::byte> MemoryRuns::after(const Piece& piece, std::vector<std
   return std::span(journal_.runs[piece.run].after).subspan(piece.after, piece.length);
 }
 
-namespace {
-
 /// Of a journal in a file.
 class StoredRuns : public JournalRuns {
  public:
@@ -118,6 +116,8 @@ class StoredRuns : public JournalRuns {
 
   std::shared_ptr<storage::File> file_;
 };
+
+namespace {
 
 /// Of a piece that has none of its new bytes, but for the guard.
 bool is_old(storage::File& file, const Superblock& superblock, JournalRuns& journal,

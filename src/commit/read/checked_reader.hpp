@@ -24,6 +24,10 @@ class CheckedReader {
 
   /// Reads the box of `to` of a variable with addresses into it. Error damaged.
   void get(const Located& located, const Destination& to);
+  /// Dense bytes of a box, in the byte order of this machine; not checked.
+  void read(const Located& located, const model::Box& box, std::span<std::byte> out) const {
+    read(source_.file(located.placement()), located, box, out);
+  }
   /// Reads the box of a record and compares its checksum: false if it does not match.
   bool read_record(const Located& located, const Record& record, std::vector<std::byte>& out);
   /// The same for a compressed variable; `last` keeps a tile between calls.
@@ -38,7 +42,6 @@ class CheckedReader {
  private:
   void get_record(storage::File& file, const Located& located, const Record& record,
                   const Destination& to);
-  /// Dense bytes of a box, in the byte order of this machine; not checked.
   void read(storage::File& file, const Located& located, const model::Box& box,
             std::span<std::byte> out) const;
   /// Puts what a part that was read and the destination have in common.
