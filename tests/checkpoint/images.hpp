@@ -186,7 +186,7 @@ inline ImageCounts examine(const Way& way, const Recorded& run, Reach reach, std
   ImageCounts counts;
   CrashDisks disks({}, run.log->records(), reach, limits);
   disks.visit([&](const CrashDisk& disk) {
-    constexpr std::size_t every = 5;  // place, in short runs
+    constexpr std::size_t every = 4;  // place, in short runs
     if (!is_long() && disk.place % every != 0) {
       return true;
     }

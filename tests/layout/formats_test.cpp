@@ -38,9 +38,9 @@ TEST(Formats, ByTheOption) {
   EXPECT_STREQ(layout::format_of("a.npy", options_of("hdf5")).name, "hdf5");
   EXPECT_STREQ(layout::format_of("a.h5", options_of("netcdf4")).name, "netcdf4");
   EXPECT_STREQ(layout::format_of("a.h5", options_of("auto", "grouped")).name, "hdf5-grouped");
-  expect_error(thrown_by([] { layout::format_of("a", options_of("hdf6")); }),
-               Code::invalid_argument,
-               {"hdf6", "auto, hdf5, netcdf4, vtkhdf, openpmd, npy, zarr, dcd, namdbin, records"});
+  expect_error(
+      thrown_by([] { layout::format_of("a", options_of("hdf6")); }), Code::invalid_argument,
+      {"hdf6", "auto, hdf5, netcdf4, vtkhdf, openpmd, npy, zarr, icechunk, dcd, namdbin, records"});
   expect_error(thrown_by([] { layout::format_of("a", options_of("hdf5", "heaped")); }),
                Code::invalid_argument, {"heaped", "stacked", "grouped"});
   for (const char* format : {"netcdf4", "npy", "zarr", "records"}) {
