@@ -27,6 +27,7 @@
 
 namespace sluice::commit {
 
+/// Size: a function and what it keeps for each stage of a commit, of a file and of a store.
 class Publisher {
  public:
   /// A new file, built beside `path`; replaces an existing file, whose permissions it gets, at the
