@@ -35,19 +35,33 @@ std::string pid_namespace() {
   return ::stat("/proc/self/ns/pid", &status) == 0 ? std::to_string(status.st_ino) : nothing;
 }
 
-/// When a process started, in ticks since the boot; 0 if that cannot be read.
-std::uint64_t start_of(std::int64_t process) {
+/// What the system says of a process.
+struct ProcessFacts {
+  std::uint64_t start = 0;  ///< in ticks since the boot; 0 if that cannot be read
+  bool has_ended = false;   ///< only its parent has not asked for its end yet
+};
+
+ProcessFacts facts_of(std::int64_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const std::size_t name_end = text.rfind(')');  // the name may contain anything
-  if (name_end == std::string::npos) return 0;
+  if (name_end == std::string::npos) return {};
   std::istringstream fields(text.substr(name_end + 1));
-  constexpr int fields_before = 19;  // the third to the 21st field
+  constexpr int threads_at = 17;  // of the third field on
+  constexpr int start_at = 19;
+  std::string state;
   std::string skipped;
-  for (int i = 0; i < fields_before; ++i) fields >> skipped;
-  std::uint64_t start = 0;
-  fields >> start;
-  return fields ? start : 0;
+  std::uint64_t threads = 0;
+  ProcessFacts facts;
+  fields >> state;
+  for (int i = 1; i < threads_at; ++i) fields >> skipped;
+  fields >> threads;
+  for (int i = threads_at + 1; i < start_at; ++i) fields >> skipped;
+  fields >> facts.start;
+  if (!fields) return {};
+  // Where only its first thread has ended, the others are counted.
+  facts.has_ended = (state == "Z" || state == "X") && threads <= 1;
+  return facts;
 }
 
 }  // namespace
@@ -71,7 +85,7 @@ LeaseHolder find_own_holder() {
   own.is_known = true;
   own.kernel = first_word_of("/proc/sys/kernel/random/boot_id");
   own.pids = pid_namespace();
-  own.start = start_of(own.process);
+  own.start = facts_of(own.process).start;
   return own;
 }
 
@@ -135,8 +149,9 @@ std::optional<bool> is_running(const LeaseHolder& holder) {
                        own.kernel != nothing && own.pids != nothing;
   if (!is_here) return std::nullopt;
   if (::kill(static_cast<pid_t>(holder.process), 0) != 0 && errno == ESRCH) return false;
-  const std::uint64_t start = start_of(holder.process);
-  return start == 0 || holder.start == 0 || start == holder.start;
+  const ProcessFacts facts = facts_of(holder.process);
+  if (facts.has_ended) return false;
+  return facts.start == 0 || holder.start == 0 || facts.start == holder.start;
 }
 
 std::optional<bool> is_holder_running(const std::string& record_path) {
