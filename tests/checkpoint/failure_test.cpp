@@ -93,7 +93,7 @@ void expect_there(const std::shared_ptr<storage::MemoryStorage>& storage,
 
 // SLUICE_LONG=1: every call; otherwise a sample, a smaller one where a call takes longer.
 #if defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t sampled_stride = 17;
+constexpr std::uint64_t sampled_stride = 11;
 #else
 constexpr std::uint64_t sampled_stride = 5;
 #endif
@@ -171,7 +171,7 @@ void fail_each_call(const CheckpointOptions& options, int error_number, bool per
   }
   EXPECT_GT(places, 10u);
   if (persistent || is_behind) {
-    EXPECT_GT(failed, 2u);
+    EXPECT_GT(failed, 1u);
   } else {
     EXPECT_EQ(failed, 0u) << "what fails once is tried anew";
   }
