@@ -1,14 +1,11 @@
 """Case plugin: what the HDF5 driver costs unchanged programs of h5py and netCDF4."""
 
 import os
-import subprocess
-import sys
 
 from .cases import Contestant, Metric, at_least
-from .program import Program as MpiProgram
 from .program import ProgramError
-
-REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from .script import REPOSITORY
+from .script import Script as Program  # noqa: F401: a member of the case
 
 NAME = "plugin"
 HELP = "unchanged h5py and netCDF4 programs with the HDF5 driver, and without it"
@@ -27,30 +24,6 @@ GROUPS = {
 OURS = "sluice"
 LATER = "sluice apply=later"
 BESIDE = "flush+fsync"
-
-
-class Program(MpiProgram):
-    """A Python script, not under mpirun."""
-
-    @staticmethod
-    def python():
-        own = os.path.join(REPOSITORY, ".venv", "bin", "python")
-        return own if os.access(own, os.X_OK) else sys.executable
-
-    @staticmethod
-    def available(executable):
-        listed = subprocess.run(
-            [Program.python(), executable, "--list"], capture_output=True, text=True, timeout=60
-        )
-        if listed.returncode != 0:
-            said = listed.stderr.strip().splitlines() or [""]
-            raise ProgramError(f"{executable} --list: {said[-1]}")
-        return set(listed.stdout.split())
-
-    @staticmethod
-    def command(executable, ranks, mpirun):
-        del ranks, mpirun
-        return [Program.python(), executable]
 
 
 def add_arguments(parser):

@@ -2,14 +2,9 @@
 
 import os
 import shlex
-import subprocess
-import sys
 
 from .cases import Contestant, Metric, at_least
-from .program import Program as MpiProgram
-from .program import ProgramError, environment_of
-
-REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from .script import REPOSITORY, Script, python
 
 NAME = "zarr"
 HELP = "Zarr and Icechunk stores, with equal and unequal blocks: zarr-python, tensorstore, Sluice"
@@ -30,29 +25,17 @@ def environment(build):
     )
 
 
-class Program(MpiProgram):
-    """A Python script under mpirun."""
+class Program(Script):
+    """Under mpirun."""
 
     @staticmethod
-    def python():
-        own = os.path.join(REPOSITORY, ".venv", "bin", "python")
-        return own if os.access(own, os.X_OK) else sys.executable
-
-    @staticmethod
-    def available(executable):
+    def listing_environment():
         build = os.environ.get("SLUICE_BUILD_DIR", os.path.join(REPOSITORY, "build", "bench"))
-        listed = subprocess.run(
-            [Program.python(), executable, "--list"], capture_output=True, text=True, timeout=60,
-            env=environment_of(environment(build)),
-        )
-        if listed.returncode != 0:
-            said = listed.stderr.strip().splitlines() or [""]
-            raise ProgramError(f"{executable} --list: {said[-1]}")
-        return set(listed.stdout.split())
+        return environment(build)
 
     @staticmethod
     def command(executable, ranks, mpirun):
-        return [*shlex.split(mpirun), "-n", str(ranks), Program.python(), executable]
+        return [*shlex.split(mpirun), "-n", str(ranks), python(), executable]
 
 
 def add_arguments(parser):
