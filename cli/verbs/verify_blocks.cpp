@@ -25,8 +25,8 @@ std::pair<Found, BlockTable> find_table(const Context& context, const std::strin
   const auto message = exec::on_root(context.transport, 0, [&] {
     model::ByteWriter out;
     const std::string real = context.storage.real_path(path);
-    const auto table = plugin::read_block_table(context.storage, real);
     const bool is_there = context.storage.exists(plugin::block_table_path(real));
+    const auto table = is_there ? plugin::read_block_table(context.storage, real) : std::nullopt;
     const bool is_present =
         table && table->is_of(*context.storage.open(real, storage::Access::read));
     out.put(is_present ? Found::present : is_there ? Found::stale : Found::none);
