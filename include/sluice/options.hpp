@@ -163,8 +163,9 @@ struct Options {
 
   // -- how ----------------------------------------------------------------------------------------
 
-  /// Interface to the storage: `direct` (O_DIRECT), `posix`, `mpiio` or `auto`. Default: `auto`,
-  /// direct where the file system takes it. Use `mpiio` for file systems that need its hints.
+  /// Interface to the storage: `direct` (O_DIRECT), `posix`, `writeback`, `mpiio` or `auto`.
+  /// Default: `auto`, direct where the file system takes it. Use `mpiio` for file systems that need
+  /// its hints.
   std::string storage = "auto";
 
   /// MPI_Info hints of storage `mpiio`: `cb_nodes=1,romio_cb_write=enable`. Default: none.

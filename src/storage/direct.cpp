@@ -246,9 +246,11 @@ std::shared_ptr<Storage> make_direct() { return make_direct(real_system_calls())
 
 std::shared_ptr<Storage> make(const std::string& name) {
   if (name == "posix") return make_posix();
+  if (name == "writeback") return make_writeback();
   if (name == "direct" || name == "auto") return make_direct();
-  throw Error(Code::invalid_argument,
-              "storage = \"" + name + "\" is not known: use one of auto, direct, posix, mpiio");
+  throw Error(
+      Code::invalid_argument,
+      "storage = \"" + name + "\" is not known: use one of auto, direct, writeback, posix, mpiio");
 }
 
 }  // namespace sluice::storage

@@ -74,6 +74,9 @@ const SystemCalls& real_system_calls() {
         lock.l_whence = SEEK_SET;
         return ::fcntl(fd, F_OFD_SETLK, &lock);
       },
+      [](int fd, off_t offset, off_t bytes) {
+        return ::sync_file_range(fd, offset, bytes, SYNC_FILE_RANGE_WRITE);
+      },
   };
   return calls;
 }

@@ -1,4 +1,4 @@
-// The raw system calls of posix and direct, as a table that a test can replace.
+// The raw system calls of posix, writeback and direct, as a table that a test can replace.
 //
 // Invariant: every call that can be interrupted, be short or run out of space goes through the
 // table; calls that only query (stat, statx, statfs) do not.
@@ -26,13 +26,16 @@ struct SystemCalls {
   int (*renameat)(int from_folder, const char* from, int to_folder, const char* to);
   int (*unlinkat)(int folder, const char* path, int flags);
   int (*lock)(int fd, short type);  ///< fcntl, F_OFD_SETLK: F_WRLCK or F_UNLCK of the whole file
+  /// sync_file_range, SYNC_FILE_RANGE_WRITE.
+  int (*begin_writeback)(int fd, off_t offset, off_t bytes);
 };
 
 /// The calls of the operating system.
 const SystemCalls& real_system_calls();
 
-/// As make_posix() and make_direct(), over the given calls (copied).
+/// As make_posix(), make_writeback() and make_direct(), over the given calls (copied).
 std::shared_ptr<Storage> make_posix(const SystemCalls& calls);
+std::shared_ptr<Storage> make_writeback(const SystemCalls& calls);
 std::shared_ptr<Storage> make_direct(const SystemCalls& calls);
 
 }  // namespace sluice::storage

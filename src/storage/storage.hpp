@@ -270,12 +270,14 @@ class Storage {
 
 /// Buffered POSIX calls.
 std::shared_ptr<Storage> make_posix();
+/// The same, with the write-back of long writes begun at once: faster until it is synced.
+std::shared_ptr<Storage> make_writeback();
 /// O_DIRECT for the aligned middle of every write, buffered calls for unaligned edges (on pages
 /// that no direct write of the same call touches); falls back to buffered, per file, if the file
 /// system refuses O_DIRECT.
 std::shared_ptr<Storage> make_direct();
-/// "posix" | "direct" | "auto" (= direct, with its own fallback); "mpiio" needs a communicator:
-/// mpiio.hpp. Error invalid_argument otherwise.
+/// "posix" | "writeback" | "direct" | "auto" (= direct, with its own fallback); "mpiio" needs a
+/// communicator: mpiio.hpp. Error invalid_argument otherwise.
 std::shared_ptr<Storage> make(const std::string& name);
 /// Is it the address of something in an object store, such as "s3://bucket/prefix"?
 bool is_object_path(const std::string& path);

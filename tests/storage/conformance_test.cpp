@@ -239,11 +239,13 @@ TEST_P(Conformance, NoDescriptorIsLeft) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, Conformance,
-                         testing::Values("posix", "direct", "memory", "recording", "faulty"),
+                         testing::Values("posix", "writeback", "direct", "memory", "recording",
+                                         "faulty"),
                          [](const auto& which) { return std::string(which.param); });
 
 TEST(Make, KnowsItsNames) {
   EXPECT_STREQ(make("posix")->name(), "posix");
+  EXPECT_STREQ(make("writeback")->name(), "writeback");
   EXPECT_STREQ(make("direct")->name(), "direct");
   EXPECT_STREQ(make("auto")->name(), "direct");
   const Error error = error_of([] { make("floppy"); });

@@ -171,7 +171,7 @@ TEST_P(Links, APipeIsRefusedAtOnce) {
   ::alarm(0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, Links, testing::Values("posix", "direct"),
+INSTANTIATE_TEST_SUITE_P(Each, Links, testing::Values("posix", "writeback", "direct"),
                          [](const auto& which) { return std::string(which.param); });
 
 }  // namespace

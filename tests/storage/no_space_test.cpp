@@ -160,7 +160,7 @@ TEST_P(NoSpace, ASignalOfTheProgramsOwnStaysPending) {
   ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, &mask, nullptr), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, NoSpace, testing::Values("posix", "direct"),
+INSTANTIATE_TEST_SUITE_P(Each, NoSpace, testing::Values("posix", "writeback", "direct"),
                          [](const auto& which) { return std::string(which.param); });
 
 }  // namespace

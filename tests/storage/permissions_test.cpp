@@ -91,7 +91,7 @@ TEST_P(Permissions, AnotherGroupGetsNoMoreThanEverybody) {
   EXPECT_EQ(mode_of(scratch_ / "new"), 0644U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, Permissions, testing::Values("posix", "direct"),
+INSTANTIATE_TEST_SUITE_P(Each, Permissions, testing::Values("posix", "writeback", "direct"),
                          [](const auto& which) { return std::string(which.param); });
 
 }  // namespace
