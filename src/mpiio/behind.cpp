@@ -9,6 +9,7 @@
 #include "mpiio/file.hpp"
 #include "mpiio/hooks.hpp"
 #include "sluice/error.hpp"
+#include "storage/background_thread.hpp"
 #include "storage/foreign_file.hpp"
 
 namespace sluice::mpiio {
@@ -136,7 +137,7 @@ void Behind::post() {
 void Behind::start() {
   if (!thread_.joinable()) {
     Open::all().add(this);
-    thread_ = std::thread([this] { work(); });
+    thread_ = storage::start_background([this] { work(); });
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "api/config/settings.hpp"
 #include "sluice/error.hpp"
+#include "storage/background_thread.hpp"
 
 namespace sluice::detail {
 
@@ -22,7 +23,7 @@ commit::SessionPart part_of_service(const Session& session) {
 SessionService::SessionService(int rank, int size, const std::string& path, Mode mode,
                                const Options& options)
     : path_(path), carrier_(std::make_shared<exec::Carrier>(rank, size, options.timeout_s)) {
-  thread_ = std::thread([this, path, mode, options] { run(path, mode, options); });
+  thread_ = storage::start_background([this, path, mode, options] { run(path, mode, options); });
 }
 
 SessionService::~SessionService() {

@@ -6,6 +6,7 @@
 #include "commit/publish/atomic_file.hpp"
 #include "commit/publish/parts_files.hpp"
 #include "exec/transport/agree.hpp"
+#include "storage/background_thread.hpp"
 #include "storage/calls.hpp"
 
 namespace sluice::commit {
@@ -53,7 +54,7 @@ PartsDrain::PartsDrain(exec::Transport& transport, storage::Storage& storage,
   choose(transport);
   is_done_ = own_.empty();
   if (in_background && !is_done_) {
-    thread_ = std::thread([this] { work(); });
+    thread_ = storage::start_background([this] { work(); });
   }
 }
 

@@ -7,6 +7,7 @@
 #include "commit/publish/journal_runs.hpp"
 #include "exec/write/write_behind.hpp"
 #include "model/clock.hpp"
+#include "storage/background_thread.hpp"
 
 namespace sluice::commit {
 
@@ -53,7 +54,7 @@ void Applier::replace(Journal journal, bool now) {
     return;
   }
   if (!thread_.joinable()) {
-    thread_ = std::thread([this] { run(); });
+    thread_ = storage::start_background([this] { run(); });
   }
   changed_.notify_all();
 }

@@ -5,6 +5,7 @@
 
 #include "exec/write/write_behind.hpp"
 #include "model/clock.hpp"
+#include "storage/background_thread.hpp"
 
 namespace sluice::commit {
 
@@ -75,7 +76,7 @@ void PublishQueue::enqueue(Commit commit) {
     const std::lock_guard lock(mutex_);
     commits_.push_back(std::make_shared<Commit>(std::move(commit)));
     if (has_thread_ && !thread_.joinable()) {
-      thread_ = std::thread([this] { run(); });
+      thread_ = storage::start_background([this] { run(); });
     }
   }
   tracker_.notify();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 
 #include "model/clock.hpp"
 #include "sluice/error.hpp"
+#include "storage/background_thread.hpp"
 
 namespace sluice::exec {
 
@@ -172,22 +172,17 @@ std::uint64_t StagingPool::idle_bytes() const {
   return sum;
 }
 
-/// Once; signals of the program go to its own threads.
+/// Once.
 void StagingPool::start_thread() {
   if (thread_.joinable()) {
     return;
   }
   wakes_s_ = std::numeric_limits<double>::infinity();
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    thread_ = std::thread([this] { run(); });
+    thread_ = storage::start_background([this] { run(); });
   } catch (const std::system_error&) {
     idle_.clear();  // nobody would ever free it
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 StagingPool::Freed StagingPool::expired(double now_s) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/clock.hpp"
+#include "storage/background_thread.hpp"
 
 namespace sluice::exec {
 
@@ -140,7 +141,7 @@ void WriteBehind::enqueue(Job job) {
     return;
   }
   if (pace_ == Pace::in_thread && !thread_.joinable()) {
-    thread_ = std::thread([this] { run(); });
+    thread_ = storage::start_background([this] { run(); });
   }
   {
     const std::lock_guard lock(mutex_);
