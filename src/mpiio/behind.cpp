@@ -234,7 +234,7 @@ std::shared_ptr<Board> make_board(File& file, storage::SharedMemory::Key& key) {
 std::unique_ptr<storage::File> open_again(File& file) {
   std::unique_ptr<storage::File> again;
   try {
-    again = file.files->open(file.path, storage::Access::read_write);
+    again = storage_of_threads(file.path)->open(file.path, storage::Access::read_write);
   } catch (const Error& e) {
     if (e.code() != Code::permission) {
       throw;

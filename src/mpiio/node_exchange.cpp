@@ -4,6 +4,8 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <mutex>
+#include <utility>
 
 #include "mpiio/errors.hpp"
 #include "mpiio/hooks.hpp"
@@ -183,37 +185,97 @@ class NodeRounds {
 
 }  // namespace
 
+namespace {
+
+/// What rank 0 offers to the others.
+struct Offer {
+  storage::SharedMemory::Key key;
+  std::int64_t window_bytes = 0;
+  std::int64_t aggregators = 0;
+};
+
+/// The set that the process keeps while no file uses it. Any thread.
+class Idle {
+ public:
+  static Idle& all() {
+    static auto* const idle = new Idle;  // files may be closed while the process ends
+    return *idle;
+  }
+  /// The kept set if `is_meant` says so of it, else an empty one.
+  template <class Test>
+  SharedWindows::Set take(Test&& is_meant) {
+    const std::lock_guard lock(mutex_);
+    return set_.memory && is_meant(set_) ? std::exchange(set_, {}) : SharedWindows::Set{};
+  }
+  void keep(SharedWindows::Set set) {
+    const std::lock_guard lock(mutex_);
+    std::swap(set_, set);
+  }
+
+ private:
+  std::mutex mutex_;
+  SharedWindows::Set set_;
+};
+
+SharedWindows::Set make_set(const Domains& domains) {
+  SharedWindows::Set set =
+      Idle::all().take([&](const SharedWindows::Set& kept) { return kept.has_room_for(domains); });
+  if (!set.memory) {
+    set.window_bytes = domains.window_bytes;
+    set.aggregators = domains.aggregators;
+    set.memory = storage::SharedMemory::make(
+        static_cast<std::uint64_t>(2 * set.aggregators * stride_of(set.window_bytes)));
+    set.memory->reserve(0, set.memory->bytes());
+  }
+  return set;
+}
+
+SharedWindows::Set accept(const Offer& offer) {
+  SharedWindows::Set set = Idle::all().take(
+      [&](const SharedWindows::Set& kept) { return kept.memory->key().nonce == offer.key.nonce; });
+  if (!set.memory) {
+    set.memory = storage::SharedMemory::attach(offer.key);
+  }
+  set.window_bytes = offer.window_bytes;
+  set.aggregators = static_cast<int>(offer.aggregators);
+  return set;
+}
+
+}  // namespace
+
+SharedWindows::~SharedWindows() {
+  if (set_.memory && !is_dirty_) {
+    Idle::all().keep(std::move(set_));
+  }
+}
+
 bool SharedWindows::prepare(MPI_Comm comm, int rank, const Domains& domains) {
   if (is_refused_ || domains.high - domains.low < least_shared_exchange_bytes()) {
     return false;
   }
-  if (memory_ && domains.window_bytes <= window_bytes_ && domains.aggregators <= aggregators_) {
+  if (set_.has_room_for(domains)) {
     return true;
   }
-  memory_.reset();
-  window_bytes_ = std::max(window_bytes_, domains.window_bytes);
-  aggregators_ = std::max(aggregators_, domains.aggregators);
-  storage::SharedMemory::Key key;
-  int failed = 0;
-  try {
-    if (rank == 0) {
-      memory_ = storage::SharedMemory::make(
-          static_cast<std::uint64_t>(2 * aggregators_ * stride_of(window_bytes_)));
-      memory_->reserve(0, memory_->bytes());
-      key = memory_->key();
+  set_ = {};
+  Offer offer;
+  const auto attempt = [&](auto&& action) {
+    try {
+      action();
+    } catch (const Error&) {
+      set_ = {};  // the key, or the agreement, says so
     }
-  } catch (const Error&) {
-    memory_.reset();  // the key says so
+  };
+  if (rank == 0) {
+    attempt([&] {
+      set_ = make_set(domains);
+      offer = {set_.memory->key(), set_.window_bytes, set_.aggregators};
+    });
   }
-  check(mpi.Bcast(&key, static_cast<int>(sizeof key), MPI_BYTE, 0, comm), "shared memory");
-  try {
-    if (rank != 0 && key.bytes > 0) {
-      memory_ = storage::SharedMemory::attach(key);
-    }
-  } catch (const Error&) {
-    memory_.reset();
+  check(mpi.Bcast(&offer, static_cast<int>(sizeof offer), MPI_BYTE, 0, comm), "shared memory");
+  if (rank != 0 && offer.key.bytes > 0) {
+    attempt([&] { set_ = accept(offer); });
   }
-  failed = memory_ ? 0 : 1;
+  const int failed = set_.memory ? 0 : 1;
   int any_failed = failed;
   check(mpi.Allreduce(&failed, &any_failed, 1, MPI_INT, MPI_MAX, comm), "shared memory");
   is_refused_ = any_failed != 0;
@@ -221,17 +283,19 @@ bool SharedWindows::prepare(MPI_Comm comm, int rank, const Domains& domains) {
 }
 
 std::byte* SharedWindows::window(int aggregator, int half) const {
-  return memory_->data() + (2 * aggregator + half) * stride_of(window_bytes_);
+  return set_.memory->data() + (2 * aggregator + half) * stride_of(set_.window_bytes);
 }
 std::byte* SharedWindows::bytes(int aggregator, int half) const { return window(aggregator, half); }
 std::uint64_t* SharedWindows::bits(int aggregator, int half) const {
-  const std::int64_t rounded = (window_bytes_ + page_bytes - 1) / page_bytes * page_bytes;
+  const std::int64_t rounded = (set_.window_bytes + page_bytes - 1) / page_bytes * page_bytes;
   return reinterpret_cast<std::uint64_t*>(window(aggregator, half) + rounded);
 }
 
 void write_on_node(MPI_Comm comm, Sink& sink, const View& view, std::int64_t stream,
-                   const Memory& memory, const Domains& domains, const SharedWindows& windows) {
+                   const Memory& memory, const Domains& domains, SharedWindows& windows) {
+  windows.set_dirty(true);
   NodeRounds(comm, view, stream, memory, domains, windows).write(sink);
+  windows.set_dirty(false);
 }
 
 void read_on_node(MPI_Comm comm, storage::File& file, const View& view, std::int64_t stream,

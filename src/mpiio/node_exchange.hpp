@@ -18,28 +18,46 @@
 
 namespace sluice::mpiio {
 
-/// Of one file; made at the first exchange that is large enough, and kept.
+/// Of one file; made at the first exchange that is large enough, and kept. When the file is closed
+/// a process keeps one set, whose memory was touched, for the next file of the same ranks.
 class SharedWindows {
  public:
+  SharedWindows() = default;
+  SharedWindows(const SharedWindows&) = delete;
+  SharedWindows& operator=(const SharedWindows&) = delete;
+  ~SharedWindows();
+
   /// Room for these domains on all ranks, or on none: they are small, or there is no memory to
   /// share. Collective.
   bool prepare(MPI_Comm comm, int rank, const Domains& domains);
   /// Of an aggregator; `half`: 0 or 1.
   std::byte* bytes(int aggregator, int half) const;
   std::uint64_t* bits(int aggregator, int half) const;
+  /// Some bits may be left, because an exchange has not ended: these windows are not used again.
+  void set_dirty(bool is_dirty) { is_dirty_ = is_dirty; }
+
+  /// Memory, and where the windows lie in it.
+  struct Set {
+    std::unique_ptr<storage::SharedMemory> memory;
+    std::int64_t window_bytes = 0;
+    int aggregators = 0;
+
+    bool has_room_for(const Domains& domains) const {
+      return memory && domains.window_bytes <= window_bytes && domains.aggregators <= aggregators;
+    }
+  };
 
  private:
   std::byte* window(int aggregator, int half) const;
 
-  std::unique_ptr<storage::SharedMemory> memory_;
-  std::int64_t window_bytes_ = 0;
-  int aggregators_ = 0;
+  Set set_;
   bool is_refused_ = false;
+  bool is_dirty_ = false;
 };
 
 /// As write_together() and read_together(), through prepared windows.
 void write_on_node(MPI_Comm comm, Sink& sink, const View& view, std::int64_t stream,
-                   const Memory& memory, const Domains& domains, const SharedWindows& windows);
+                   const Memory& memory, const Domains& domains, SharedWindows& windows);
 void read_on_node(MPI_Comm comm, storage::File& file, const View& view, std::int64_t stream,
                   const Memory& memory, const Domains& domains, const SharedWindows& windows);
 

@@ -18,10 +18,16 @@ namespace sluice::mpiio {
 
 namespace {
 
-std::shared_ptr<storage::Storage> storage_of_settings() {
+/// The storage of the setting. `chosen`: where that leaves it open.
+std::shared_ptr<storage::Storage> storage_of_settings(const char* chosen) {
   const char* const name = std::getenv("SLUICE_MPIIO_STORAGE");
-  static const std::shared_ptr<storage::Storage> files =
-      storage::make(name == nullptr || *name == '\0' ? "auto" : name);
+  const bool is_open = name == nullptr || *name == '\0' || std::string_view(name) == "auto";
+  return storage::make(is_open ? chosen : name);
+}
+
+/// For the calls of the program, which wait until the bytes are in the page cache only.
+std::shared_ptr<storage::Storage> storage_of_calls() {
+  static const std::shared_ptr<storage::Storage> files = storage_of_settings("writeback");
   return files;
 }
 
@@ -193,6 +199,12 @@ void open_on_all(File& file, const Meeting& meeting) {
 
 }  // namespace
 
+std::shared_ptr<storage::Storage> storage_of_threads(const std::string& path) {
+  static const std::shared_ptr<storage::Storage> disk = storage_of_settings("direct");
+  static const std::shared_ptr<storage::Storage> others = storage_of_settings("writeback");
+  return storage::file_system_facts(path).reach == storage::Reach::node ? disk : others;
+}
+
 File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
   int is_inter = 0;
   if (comm == MPI_COMM_NULL || mpi.Comm_test_inter(comm, &is_inter) != MPI_SUCCESS ||
@@ -209,7 +221,7 @@ File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
       throw Fault(MPI_ERR_BAD_FILE, "a file without a name");
     }
     file->path = without_prefix(name);
-    file->files = storage_of_settings();
+    file->files = storage_of_calls();
     file->hints.add(info);
   } catch (...) {
     error_class = class_of_current(name == nullptr ? "" : name);
@@ -262,7 +274,7 @@ void delete_file(const char* name) {
   if (name == nullptr || *name == '\0') {
     throw Fault(MPI_ERR_BAD_FILE, "a file without a name");
   }
-  storage_of_settings()->remove(without_prefix(name));
+  storage_of_calls()->remove(without_prefix(name));
 }
 
 }  // namespace sluice::mpiio
