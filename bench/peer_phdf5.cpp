@@ -117,11 +117,14 @@ Values step_phdf5(World& world, const Job& job) {
   return times.finish();
 }
 
-/// Steps in one file, each written and synced before the call returns.
+/// Steps in one file, each written, and synced if it `flushes`, before the call returns.
 class Phdf5Output final : public Background {
  public:
-  Phdf5Output(World& world, const std::string& path, std::uint64_t elements)
-      : world_(world), path_(path), total_(elements * static_cast<hsize_t>(world.ranks())) {
+  Phdf5Output(World& world, const std::string& path, std::uint64_t elements, bool flushes)
+      : world_(world),
+        path_(path),
+        total_(elements * static_cast<hsize_t>(world.ranks())),
+        flushes_(flushes) {
     file_ = create_parallel_file(world, path);
     dataset_ = create_dataset(file_, dataset_name, true, 0, elements, total_);
   }
@@ -130,10 +133,12 @@ class Phdf5Output final : public Background {
     checked(H5Dset_extent(dataset_, extent.data()), "H5Dset_extent");
     write_part(dataset_, true, steps_++, data.size() * static_cast<hsize_t>(world_.rank()), data,
                H5FD_MPIO_COLLECTIVE);
-    flush_and_sync(file_, path_);
+    if (flushes_) flush_and_sync(file_, path_);
   }
-  bool is_durable() override { return true; }
-  void finish() override {}
+  bool is_durable() override { return flushes_; }
+  void finish() override {
+    if (!flushes_) flush_and_sync(file_, path_);
+  }
   void close() {
     H5Dclose(dataset_);
     checked(H5Fclose(file_), "H5Fclose");
@@ -143,6 +148,7 @@ class Phdf5Output final : public Background {
   World& world_;
   std::string path_;
   hsize_t total_;
+  bool flushes_;
   hsize_t steps_ = 0;
   hid_t file_ = H5I_INVALID_HID;
   hid_t dataset_ = H5I_INVALID_HID;
@@ -152,7 +158,7 @@ Values overlap_phdf5(World& world, const Job& job) {
   const std::string path = job.text("path");
   const std::uint64_t elements = job.number("mib") * (1 << 20) / sizeof(double);
   start_afresh(world, path);
-  Phdf5Output output(world, path, elements);
+  Phdf5Output output(world, path, elements, job.number("flush", 1) != 0);
   Values values = run_overlap(world, job, output);
   output.close();
   if (job.number("verify")) verify_hdf5(world, path, dataset_name, elements);

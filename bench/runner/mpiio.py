@@ -41,7 +41,7 @@ GROUPS = {
     "writes of 1 KiB": ("mpiio/small", {"bytes": 1024, "calls": SMALL_CALLS}),
     "writes of 4 KiB": ("mpiio/small", {"bytes": 4096, "calls": SMALL_CALLS}),
     "snapshots": ("mpiio/snapshots", {"files": SNAPSHOTS}),
-    COMPUTING: ("overlap/phdf5-collective", {"pairs": PAIRS}),
+    COMPUTING: ("overlap/phdf5-collective", {"pairs": PAIRS, "flush": 0}),
 }
 CONTENDED_RANKS = 16
 CONTENDED_MIB = 4
@@ -122,9 +122,9 @@ def caption(options):
         f"{options.ranks} ranks x {options.mib} MiB into one new file by programs that do not know "
         f"of Sluice. Writes of a size: {SMALL_CALLS} by each rank alone. Snapshots: {SNAPSHOTS} "
         "files, each opened, written and closed, none synced. Beside computing: steps, while the "
-        "ranks compute as long as a step takes alone; of a copy: what the call takes, as a "
-        "multiple of one copy of the same bytes. HDF5 collective and PnetCDF write pencils, whose "
-        "runs are 2 KiB. "
+        "ranks compute as long as a step takes alone, synced at the end; of a copy: what the call "
+        "takes, as a multiple of one copy of the same bytes. HDF5 collective and PnetCDF write "
+        "pencils, whose runs are 2 KiB. "
     )
     return (mount if options.contended else disk) + (
         "ompio and romio: Open MPI's two implementations of MPI-IO. through and behind: the same "
