@@ -2,6 +2,8 @@
 // that is started again, with the storage of the nodes and without it.
 #pragma once
 
+#include <cstdio>
+
 #include "checkpoint/states.hpp"
 #include "crash/disk.hpp"
 #include "storage/recording.hpp"
@@ -174,6 +176,13 @@ inline void demand(const Way& way, ImageCounts& counts, const CrashDisk& disk,
   counts.violations.push_back(what + " after " + std::to_string(disk.place) + " calls, " +
                               disk.choice + ": found " + found + ", not " + std::to_string(least) +
                               " to " + std::to_string(most));
+}
+
+/// A line of the battery (tests/crash/reliability.py).
+inline void report(const std::string& what, const ImageCounts& counts) {
+  std::printf("T1c %s: %llu disks, %llu gave the last drained one, %zu violations\n", what.c_str(),
+              static_cast<unsigned long long>(counts.images),
+              static_cast<unsigned long long>(counts.fallbacks), counts.violations.size());
 }
 
 inline ImageCounts examine(const Way& way, const Recorded& run, Reach reach, std::uint64_t seed,

@@ -260,7 +260,6 @@ TEST(Incremental, EveryCrashImageHoldsWhatWasPromised) {
   };
   const std::vector<Case> cases{
       {"shared", false}, {"forward", false}, {"file-per-process", false}, {"auto", true}};
-  std::uint64_t images = 0;
   for (const Case& one : cases) {
     Way way = way_of(one.strategy, one.has_scratch);
     for (const Reach reach : {Reach::rank, Reach::inode}) {
@@ -269,14 +268,15 @@ TEST(Incremental, EveryCrashImageHoldsWhatWasPromised) {
       }
       way.ranks_per_node = reach == Reach::rank ? 1 : 0;
       const ImageCounts counts = examine(way, record_all(way, 17), reach, 23, 3);
+      report("incremental " + (one.has_scratch ? "scratch" : one.strategy) +
+                 (reach == Reach::rank ? " by rank" : " by inode"),
+             counts);
       for (const std::string& violation : counts.violations) {
         ADD_FAILURE() << one.strategy << ": " << violation;
       }
       EXPECT_GT(counts.images, is_long() ? 3000u : 50u) << one.strategy;
-      images += counts.images;
     }
   }
-  std::printf("incremental: %llu images\n", static_cast<unsigned long long>(images));
 }
 
 // -- planted -------------------------------------------------------------------------------------

@@ -69,6 +69,18 @@ BATTERY = [
               r"(?P<new>\d+) times the new ones, (?P<errors>\d+) errors",
               "{read:,} arrays of an open file", "{old:,} old, {new:,} new, {errors:,} errors"),
     ]),
+    Part("T1c", "Power failure while checkpoints are saved",
+         "The same for runs that save checkpoints, and drain them from node-local storage, which "
+         "is lost or not. Runs continue from every 16th disk",
+         "checkpoint/scratch, checkpoint/incremental", [
+        Count(r"T1c (?P<kind>incremental [^:]*): (?P<disks>\d+) disks, (?P<back>\d+) gave the "
+              r"last drained one, (?P<wrong>\d+) violations",
+              "{disks:,} disks with incremental",
+              "{wrong:,} violations, {back:,} gave the last drained one"),
+        Count(r"T1c (?P<kind>all [^:]*): (?P<disks>\d+) disks, (?P<back>\d+) gave the last "
+              r"drained one, (?P<wrong>\d+) violations",
+              "{disks:,} without it", "{wrong:,} violations, {back:,} gave the last drained one"),
+    ], True),
     Part("T2", "Kill",
          "A running `mpirun` is killed by `kill -9`; the file is then opened and compared",
          "crash/kill, plugin/kill", [
@@ -83,6 +95,16 @@ BATTERY = [
          "crash/plain_reader", [
         Count(r"T2b .*: (?P<opened>\d+) times opened, (?P<refused>\d+) times refused",
               "{opened:,} times opened", "{refused:,} times refused"),
+    ]),
+    Part("T2c", "Kill while a checkpoint is drained",
+         "A run that saves to node-local storage is killed; the next one restores, at times "
+         "without that storage", "checkpoint/drain", [
+        Count(r"T2c drain: (?P<kills>\d+) kills, (?P<draining>\d+) while draining, "
+              r"(?P<sharing>\d+) of these incremental, (?P<lost>\d+) nodes lost, (?P<wrong>\d+) "
+              r"wrong",
+              "{kills:,} kills, {draining:,} while draining, {sharing:,} of these where a "
+              "checkpoint refers to an earlier one, {lost:,} times with the node's storage lost",
+              "{wrong:,} wrong restarts"),
     ]),
     Part("T3", "Failing storage", "Every storage call of a run is made to fail, one at a time",
          "crash/faults_*, commit/faulty_step, plugin/faults", [
@@ -187,7 +209,7 @@ def read_log(text, date):
     tests = {}
     for section in re.split(r"^\d+/\d+ Testing: ", text, flags=re.MULTILINE)[1:]:
         name = section.split("\n", 1)[0].strip()
-        lines = re.findall(r"^[.\s]*(T\d+b? .*)$", section, re.MULTILINE)
+        lines = re.findall(r"^[.\s]*(T\d+[bc]? .*)$", section, re.MULTILINE)
         is_passed = re.search(r"^Test Passed\.$", section, re.MULTILINE) is not None
         is_named = any(fnmatch.fnmatch(name, pattern) for part in BATTERY
                        for pattern in part.tests.split(", "))
