@@ -1,6 +1,7 @@
 #include "plugin/record_log.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -54,7 +55,7 @@ std::vector<Range> ranges_around(const HeldWrites& held, std::uint64_t frontier,
 }  // namespace
 
 RecordLog::RecordLog(storage::Storage& storage, std::string path)
-    : storage_(storage), path_(std::move(path)) {}
+    : storage_(storage), path_(std::move(path)), sync_(new storage::SyncBeside(storage)) {}
 
 std::unique_ptr<commit::JournalRuns> RecordLog::write(const Change& change) {
   if (!journal_) {
@@ -99,7 +100,18 @@ std::unique_ptr<commit::JournalRuns> RecordLog::write(const Change& change) {
   return record;
 }
 
-void RecordLog::sync_name() {
+void RecordLog::sync(const std::function<void()>& beside) {
+  sync_->begin(*journal_);
+  std::exception_ptr failure;
+  try {
+    beside();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const std::exception_ptr of_record = sync_->finish();
+  if (failure || of_record) {
+    std::rethrow_exception(failure ? failure : of_record);
+  }
   if (!is_named_) {
     storage_.sync_directory(path_);
     is_named_ = true;

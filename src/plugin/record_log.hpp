@@ -6,13 +6,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "commit/publish/journal_runs.hpp"
 #include "plugin/held_writes.hpp"
+#include "storage/own_process.hpp"
 #include "storage/storage.hpp"
+#include "storage/sync_beside.hpp"
 
 namespace sluice::plugin {
 
@@ -40,9 +43,9 @@ class RecordLog {
 
   /// Null where nothing that is committed changes. It is not synced.
   std::unique_ptr<commit::JournalRuns> write(const Change& change);
-  /// After write(): what is to be synced; afterwards sync_name().
-  storage::File& file() { return *journal_; }
-  void sync_name();
+  /// After write(): makes the record durable, and does `beside` at the same time. Errors: those of
+  /// `beside`, then those of the sync.
+  void sync(const std::function<void()>& beside);
   /// The record counts. One that is not `durable` is written over by the next.
   void accept(bool durable);
   /// The record must not count, whatever of it is on the disk.
@@ -59,6 +62,7 @@ class RecordLog {
   commit::JournalPlace next_;    ///< behind one that stays; at the front: of none
   commit::JournalPlace behind_;  ///< the one that was written last
   bool is_named_ = false;        ///< durably
+  storage::HomePtr<storage::SyncBeside> sync_;
 };
 
 }  // namespace sluice::plugin
