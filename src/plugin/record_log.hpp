@@ -2,7 +2,8 @@
 //
 // Invariants: the record of the last commit stays until the next one is durable, so that recovery
 // can return to it (and lift a guard that was raised for the next one); a record that does not
-// count is taken out durably before anything else is written.
+// count is taken out durably before anything else is written. Most records are written over what
+// the journal has already: to sync those the file system need not change its own metadata.
 #pragma once
 
 #include <cstdint>
@@ -56,12 +57,16 @@ class RecordLog {
   void leave() noexcept { journal_.reset(); }
 
  private:
+  void make_room();
+
   storage::Storage& storage_;
   const std::string path_;
   std::shared_ptr<storage::File> journal_;
-  commit::JournalPlace next_;    ///< behind one that stays; at the front: of none
-  commit::JournalPlace behind_;  ///< the one that was written last
-  bool is_named_ = false;        ///< durably
+  std::uint64_t room_ = 0;        ///< bytes of the journal that were ever written
+  std::uint64_t last_bytes_ = 1;  ///< of the last record
+  commit::JournalPlace next_;     ///< behind one that stays; at the front: of none
+  commit::JournalPlace behind_;   ///< the one that was written last
+  bool is_named_ = false;         ///< durably
   storage::HomePtr<storage::SyncBeside> sync_;
 };
 
