@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <memory>
 #include <random>
+#include <vector>
 
-#include "storage/storage.hpp"
+#include "storage/memory.hpp"
 
 namespace sluice::plugin {
 namespace {

@@ -1,14 +1,17 @@
 // A file is synced beside another one by a thread, or where there is none by the caller.
 #include "storage/sync_beside.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <gtest/gtest.h>
 #include <memory>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include "storage/faulty.hpp"
+#include "storage/memory.hpp"
 #include "storage/own_process.hpp"
 #include "storage/posix_calls.hpp"
 #include "storage/scratch.hpp"
