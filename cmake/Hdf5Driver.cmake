@@ -11,12 +11,12 @@ set(SLUICE_DRIVER_SOURCES
   src/plugin/committed_file.cpp src/plugin/driver.cpp src/plugin/fresh_ranges.cpp
   src/plugin/hdf5_errors.cpp src/plugin/held_runs.cpp src/plugin/held_writes.cpp
   src/plugin/open_files.cpp src/plugin/opening.cpp src/plugin/record_log.cpp
-  src/plugin/say.cpp src/plugin/settings.cpp src/plugin/sync_behind.cpp
-  src/storage/calls.cpp src/storage/collective_file.cpp
+  src/plugin/say.cpp src/plugin/settings.cpp
+  src/storage/background_thread.cpp src/storage/calls.cpp src/storage/collective_file.cpp
   src/storage/file_system.cpp src/storage/lease.cpp src/storage/lease_record.cpp
   src/storage/own_process.cpp src/storage/permissions.cpp src/storage/place.cpp
   src/storage/posix.cpp src/storage/size_limit.cpp src/storage/small_file.cpp
-  src/storage/storage.cpp)
+  src/storage/storage.cpp src/storage/sync_beside.cpp src/storage/writeback.cpp)
 list(TRANSFORM SLUICE_DRIVER_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/)
 
 # sluice_hdf5_driver(target [source...]): with other sources for the storage, for tests.

@@ -9,7 +9,6 @@
 #include "plugin/held_runs.hpp"
 #include "plugin/opening.hpp"
 #include "plugin/say.hpp"
-#include "plugin/sync_behind.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::plugin {
@@ -381,12 +380,11 @@ void CommittedFile::sync_record(bool is_there, bool with_data) {
     sync_data();
     return;
   }
-  SyncBehind record(storage_, log_.file());
-  if (with_data) {
-    sync_data();
-  }
-  record.finish();
-  log_.sync_name();
+  log_.sync([&] {
+    if (with_data) {
+      sync_data();
+    }
+  });
 }
 
 /// The record may be complete on the disk, and must not count once anything else is written. The

@@ -3,7 +3,7 @@
 namespace sluice::plugin {
 
 storage::Storage& driver_storage() {
-  static auto* const files = new std::shared_ptr<storage::Storage>(storage::make_posix());
+  static auto* const files = new std::shared_ptr<storage::Storage>(storage::make_writeback());
   return **files;
 }
 

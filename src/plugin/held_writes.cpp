@@ -19,8 +19,22 @@ void HeldWrites::write(std::uint64_t offset, std::span<const std::byte> bytes) {
   if (bytes.size() > budget_bytes_) {
     put_spilled(offset, bytes);
   } else {
-    memory_.write(offset, bytes);
+    put_in_memory(offset, bytes);
   }
+}
+
+void HeldWrites::put_in_memory(std::uint64_t offset, std::span<const std::byte> bytes) {
+  const auto fits = [&](const std::vector<std::byte>& run) {
+    return run.capacity() >= bytes.size() && run.capacity() / 2 <= bytes.size();
+  };
+  const auto spare = std::find_if(spare_.begin(), spare_.end(), fits);
+  if (spare == spare_.end() || memory_.touches(offset, bytes.size())) {
+    memory_.write(offset, bytes);
+    return;
+  }
+  spare->assign(bytes.begin(), bytes.end());
+  memory_.adopt(offset, std::move(*spare));
+  spare_.erase(spare);
 }
 
 void HeldWrites::read_over(std::uint64_t offset, std::span<std::byte> bytes) const {
@@ -106,7 +120,19 @@ void HeldWrites::write_to(storage::File& file, std::uint64_t from, FreshRanges& 
 }
 
 void HeldWrites::clear() {
-  memory_.clear();
+  constexpr std::size_t least_spare_bytes = 128 << 10;
+  constexpr std::size_t most_spare_bytes = 16 << 20;
+  spare_.clear();
+  std::size_t spare_bytes = 0;
+  auto runs = memory_.take_runs();
+  for (auto& [offset, run] : runs) {
+    const bool is_kept =
+        run.size() >= least_spare_bytes && run.capacity() <= most_spare_bytes - spare_bytes;
+    if (is_kept) {
+      spare_bytes += run.capacity();
+      spare_.push_back(std::move(run));
+    }
+  }
   spilled_.clear();
   spilled_bytes_ = spill_end_ = 0;
   spill_.reset();

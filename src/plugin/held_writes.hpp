@@ -3,6 +3,7 @@
 //
 // Invariants: what was written last is what is read; memory and the file hold at most twice what
 // lies in them plus a few budgets, whatever is written again; the file is gone with the process.
+// The memory of long runs is used again: touching new memory takes longer than copying.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +56,7 @@ class HeldWrites {
     std::uint64_t at = 0;  ///< in the spill file
   };
 
+  void put_in_memory(std::uint64_t offset, std::span<const std::byte> bytes);
   void spill();
   void put_spilled(std::uint64_t offset, std::span<const std::byte> bytes);
   void cut_spilled(std::uint64_t offset, std::uint64_t length);
@@ -64,7 +66,8 @@ class HeldWrites {
   storage::Storage& storage_;
   const std::string spill_path_;
   const std::uint64_t budget_bytes_;
-  layout::hdf5::Overlay memory_;  ///< newer than what is spilled
+  layout::hdf5::Overlay memory_;               ///< newer than what is spilled
+  std::vector<std::vector<std::byte>> spare_;  ///< memory of long runs that were cleared
   std::map<std::uint64_t, Spilled> spilled_;
   std::uint64_t spilled_bytes_ = 0;
   std::uint64_t spill_end_ = 0;

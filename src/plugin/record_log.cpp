@@ -1,12 +1,14 @@
 #include "plugin/record_log.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 #include <vector>
 
 #include "commit/publish/in_place.hpp"
 #include "commit/publish/superblock.hpp"
 #include "model/clock.hpp"
+#include "sluice/error.hpp"
 
 namespace sluice::plugin {
 
@@ -18,16 +20,18 @@ using Range = HeldWrites::Range;
 constexpr std::uint64_t piece_bytes = 256 << 10;
 static_assert(piece_bytes <= commit::JournalRuns::piece_bytes);
 
+/// A log of short records begins anew when it is longer.
+constexpr std::uint64_t short_log_bytes = 1 << 20;
+
 /// Where the record behind one from `place` to `next` goes. A journal begins anew at its front, at
 /// the cost of two more syncs, when it holds a few records of this length.
 commit::JournalPlace place_after(const commit::JournalPlace& place,
                                  const commit::JournalPlace& next) {
-  constexpr std::uint64_t least_bytes = 1 << 20;
   constexpr std::uint64_t longest_to_keep = 64 << 20;
   constexpr std::uint64_t most_of_a_length = 8;
   const std::uint64_t length = next.at - place.at;
   const bool is_full =
-      length > longest_to_keep || next.at > std::max(least_bytes, most_of_a_length * length);
+      length > longest_to_keep || next.at > std::max(short_log_bytes, most_of_a_length * length);
   return is_full ? commit::JournalPlace{} : next;
 }
 
@@ -54,13 +58,15 @@ std::vector<Range> ranges_around(const HeldWrites& held, std::uint64_t frontier,
 }  // namespace
 
 RecordLog::RecordLog(storage::Storage& storage, std::string path)
-    : storage_(storage), path_(std::move(path)) {}
+    : storage_(storage), path_(std::move(path)), sync_(new storage::SyncBeside(storage)) {}
 
 std::unique_ptr<commit::JournalRuns> RecordLog::write(const Change& change) {
   if (!journal_) {
     journal_ = storage_.create_like(commit::journal_path(path_), path_);
     is_named_ = false;
+    room_ = 0;
   }
+  make_room();
   commit::JournalWriter writer(journal_, next_);
   const auto superblock = commit::find_superblock(change.file);
   const std::uint64_t root = superblock ? superblock->offset : 0;
@@ -96,10 +102,42 @@ std::unique_ptr<commit::JournalRuns> RecordLog::write(const Change& change) {
   }
   auto record = writer.finish(change.commit, change.end, model::wall_clock_ns(), change.tail);
   behind_ = place_after(next_, writer.next_place());
+  last_bytes_ = writer.next_place().at - next_.at;
+  room_ = std::max(room_, writer.next_place().at);
   return record;
 }
 
-void RecordLog::sync_name() {
+/// For a record like the last one: doubled each time, up to where short records begin anew. A wish:
+/// the record itself may still fit where this does not.
+void RecordLog::make_room() {
+  constexpr std::uint64_t first_bytes = 128 << 10;
+  if (next_.at + last_bytes_ <= room_ || room_ >= short_log_bytes) {
+    return;
+  }
+  const std::uint64_t room = std::min(std::max(first_bytes, 2 * room_), short_log_bytes);
+  try {
+    journal_->write(room_, std::vector<std::byte>(room - room_));
+    room_ = room;
+  } catch (const Error& e) {
+    if (e.code() != Code::no_space) {
+      throw;
+    }
+    journal_->resize(room_);
+  }
+}
+
+void RecordLog::sync(const std::function<void()>& beside) {
+  sync_->begin(*journal_);
+  std::exception_ptr failure;
+  try {
+    beside();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const std::exception_ptr of_record = sync_->finish();
+  if (failure || of_record) {
+    std::rethrow_exception(failure ? failure : of_record);
+  }
   if (!is_named_) {
     storage_.sync_directory(path_);
     is_named_ = true;
@@ -117,6 +155,7 @@ void RecordLog::reject() {
   journal_ = storage_.open(commit::journal_path(path_), storage::Access::read_write);
   if (journal_->size() > next_.at) {
     journal_->resize(next_.at);
+    room_ = next_.at;
   }
   journal_->sync();
 }

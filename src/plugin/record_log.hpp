@@ -2,17 +2,21 @@
 //
 // Invariants: the record of the last commit stays until the next one is durable, so that recovery
 // can return to it (and lift a guard that was raised for the next one); a record that does not
-// count is taken out durably before anything else is written.
+// count is taken out durably before anything else is written. Most records are written over what
+// the journal has already: to sync those the file system need not change its own metadata.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "commit/publish/journal_runs.hpp"
 #include "plugin/held_writes.hpp"
+#include "storage/own_process.hpp"
 #include "storage/storage.hpp"
+#include "storage/sync_beside.hpp"
 
 namespace sluice::plugin {
 
@@ -40,9 +44,9 @@ class RecordLog {
 
   /// Null where nothing that is committed changes. It is not synced.
   std::unique_ptr<commit::JournalRuns> write(const Change& change);
-  /// After write(): what is to be synced; afterwards sync_name().
-  storage::File& file() { return *journal_; }
-  void sync_name();
+  /// After write(): makes the record durable, and does `beside` at the same time. Errors: those of
+  /// `beside`, then those of the sync.
+  void sync(const std::function<void()>& beside);
   /// The record counts. One that is not `durable` is written over by the next.
   void accept(bool durable);
   /// The record must not count, whatever of it is on the disk.
@@ -53,12 +57,17 @@ class RecordLog {
   void leave() noexcept { journal_.reset(); }
 
  private:
+  void make_room();
+
   storage::Storage& storage_;
   const std::string path_;
   std::shared_ptr<storage::File> journal_;
-  commit::JournalPlace next_;    ///< behind one that stays; at the front: of none
-  commit::JournalPlace behind_;  ///< the one that was written last
-  bool is_named_ = false;        ///< durably
+  std::uint64_t room_ = 0;        ///< bytes of the journal that were ever written
+  std::uint64_t last_bytes_ = 1;  ///< of the last record
+  commit::JournalPlace next_;     ///< behind one that stays; at the front: of none
+  commit::JournalPlace behind_;   ///< the one that was written last
+  bool is_named_ = false;         ///< durably
+  storage::HomePtr<storage::SyncBeside> sync_;
 };
 
 }  // namespace sluice::plugin

@@ -126,6 +126,9 @@ void strip_tails(const std::string& journal, std::vector<Record>& records) {
     }
     commit::JournalHeader header{};
     std::memcpy(&header, record.bytes.data(), sizeof header);
+    if (header.magic != commit::tail_magic && header.magic != commit::log_magic) {
+      continue;  // room for later records
+    }
     place = record.offset == 0 ? commit::JournalPlace{} : place;
     place.at = record.offset;
     if (header.magic == commit::tail_magic) {

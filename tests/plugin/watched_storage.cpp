@@ -18,7 +18,7 @@ struct Watched {
   std::shared_ptr<storage::Log> log = std::make_shared<storage::Log>();
   std::shared_ptr<storage::Faults> faults = std::make_shared<storage::Faults>();
   std::shared_ptr<storage::Storage> storage = std::make_shared<storage::FaultyStorage>(
-      std::make_shared<storage::RecordingStorage>(storage::make_posix(), log), faults);
+      std::make_shared<storage::RecordingStorage>(storage::make_writeback(), log), faults);
 };
 
 Watched& watched() {

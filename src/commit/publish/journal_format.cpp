@@ -1,7 +1,6 @@
 #include "commit/publish/journal_format.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -58,40 +57,55 @@ std::size_t first_difference(std::span<const std::byte> a, std::span<const std::
   return static_cast<std::size_t>(found - a.begin());
 }
 
-/// The bytes in which two words differ, the first in memory lowest; 0: none.
-std::uint64_t difference_of(const std::byte* a, const std::byte* b) {
-  static_assert(std::endian::native == std::endian::little);
-  std::uint64_t left = 0;
-  std::uint64_t right = 0;
-  std::memcpy(&left, a, sizeof left);
-  std::memcpy(&right, b, sizeof right);
-  return left ^ right;
+constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+static_assert(shortest_gap_bytes >= 2 * word_bytes, "a gap holds a whole word, wherever it begins");
+
+bool is_word_equal(const std::byte* a, const std::byte* b) {
+  return std::memcmp(a, b, word_bytes) == 0;
+}
+
+/// The first of the words from `at` on that is the same in both; where there is none, how far whole
+/// words reach.
+std::size_t first_equal_word(std::span<const std::byte> a, std::span<const std::byte> b,
+                             std::size_t at) {
+  constexpr std::size_t block_words = 8;
+  while (at + block_words * word_bytes <= a.size()) {
+    bool is_any_equal = false;
+    for (std::size_t i = 0; i < block_words; ++i) {
+      is_any_equal |= is_word_equal(&a[at + i * word_bytes], &b[at + i * word_bytes]);
+    }
+    if (is_any_equal) {
+      break;
+    }
+    at += block_words * word_bytes;
+  }
+  while (at + word_bytes <= a.size() && !is_word_equal(&a[at], &b[at])) {
+    at += word_bytes;
+  }
+  return at;
 }
 
 /// The end of the differing part that starts at `at`: it is followed by shortest_gap_bytes equal
-/// ones. In changed raw data all bytes differ, so whole words are compared first.
+/// ones, or the end. In changed raw data all words differ, so a gap is found by an equal one.
 std::size_t end_of_difference(std::span<const std::byte> a, std::span<const std::byte> b,
                               std::size_t at) {
-  constexpr std::size_t word_bytes = sizeof(std::uint64_t);
-  constexpr std::size_t bits = 8;
   std::size_t end = at + 1;
-  std::size_t next = end;
-  while (next < a.size() && next - end < shortest_gap_bytes) {
-    const std::uint64_t word =
-        next + word_bytes <= a.size() ? difference_of(&a[next], &b[next]) : 0;
-    const std::size_t first = static_cast<std::size_t>(std::countr_zero(word)) / bits;
-    if (word != 0 && next + first - end < shortest_gap_bytes && (word >> (64 - bits)) != 0) {
-      // Its last byte differs; no gap within it is long enough.
-      next += word_bytes;
-      end = next;
-      continue;
+  while (true) {
+    const std::size_t word = first_equal_word(a, b, end);
+    const bool is_there = word + word_bytes <= a.size();
+    std::size_t gap = is_there ? word : a.size();
+    while (gap > end && a[gap - 1] == b[gap - 1]) {
+      --gap;
     }
-    if (a[next] != b[next]) {
-      end = next + 1;
+    std::size_t next = is_there ? word + word_bytes : a.size();
+    while (next < a.size() && next - gap < shortest_gap_bytes && a[next] == b[next]) {
+      ++next;
     }
-    ++next;
+    if (next == a.size() || next - gap >= shortest_gap_bytes) {
+      return gap;
+    }
+    end = next + 1;
   }
-  return end;
 }
 
 }  // namespace

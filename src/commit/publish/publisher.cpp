@@ -10,6 +10,7 @@
 #include "commit/publish/recovery.hpp"
 #include "commit/publish/superblock.hpp"
 #include "exec/transport/agree.hpp"
+#include "exec/write/write_behind.hpp"
 #include "layout/stores.hpp"
 #include "sluice/error.hpp"
 
@@ -26,7 +27,8 @@ Publisher::Publisher(storage::Storage& storage, const std::string& path)
     : storage_(storage),
       path_(path),
       was_left_(has_lease(storage, path)),
-      lease_(storage.lease(path)) {}
+      lease_(storage.lease(path)),
+      data_sync_(storage, exec::unbind_thread) {}
 
 std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std::string& path,
                                             const layout::Format& format, bool synced) {
@@ -387,17 +389,11 @@ void Publisher::write_journal(const Journal& journal, bool synced) {
 /// The record and, `with_data`, the data that it needs: at the same time, as one barrier. Its
 /// checksums tell whether all of that reached the disk.
 void Publisher::sync_journal(bool with_data) {
-  const bool in_thread = with_data && storage_.in_background();
-  if (in_thread) {
+  if (with_data) {
     data_sync_.begin(*file_);
   }
-  std::exception_ptr failure = exec::failure_of([&] {
-    journal_.file->sync();
-    if (with_data && !in_thread) {
-      file_->sync();
-    }
-  });
-  if (in_thread) {
+  std::exception_ptr failure = exec::failure_of([&] { journal_.file->sync(); });
+  if (with_data) {
     const std::exception_ptr of_data = data_sync_.finish();
     failure = of_data ? of_data : failure;
   }

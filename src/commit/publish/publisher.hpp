@@ -21,9 +21,9 @@
 #include "commit/publish/pending_changes.hpp"
 #include "commit/publish/reopenable_file.hpp"
 #include "commit/publish/store_commit.hpp"
-#include "commit/publish/sync_beside.hpp"
 #include "layout/format.hpp"
 #include "storage/storage.hpp"
+#include "storage/sync_beside.hpp"
 
 namespace sluice::commit {
 
@@ -110,10 +110,10 @@ class Publisher {
   bool is_store_ = false;
   bool is_new_store_ = false;  ///< without a commit
   Unsynced unsynced_;
-  SyncBeside data_sync_;         ///< of file_, beside the journal
-  bool names_changed_ = false;   ///< since the folder was synced
-  bool is_durable_ = false;      ///< was anything ever synced?
-  bool leaves_journal_ = false;  ///< close() has started to remove it
+  storage::SyncBeside data_sync_;  ///< of file_, beside the journal
+  bool names_changed_ = false;     ///< since the folder was synced
+  bool is_durable_ = false;        ///< was anything ever synced?
+  bool leaves_journal_ = false;    ///< close() has started to remove it
   bool poisoned_ = false;
   double apply_interval_s_ = 0;
   std::shared_ptr<PendingChanges> changes_ = std::make_shared<PendingChanges>();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace sluice::layout::hdf5 {
 
@@ -39,8 +40,7 @@ void Overlay::write(std::uint64_t offset, std::span<const std::byte> bytes) {
     swallowed.push_back(it);
   }
   if (swallowed.empty()) {
-    held_bytes_ += bytes.size();
-    runs_.emplace(offset, std::vector<std::byte>(bytes.begin(), bytes.end()));
+    adopt(offset, {bytes.begin(), bytes.end()});
     return;
   }
   std::vector<std::byte> merged(to - from);
@@ -54,6 +54,11 @@ void Overlay::write(std::uint64_t offset, std::span<const std::byte> bytes) {
   }
   held_bytes_ += merged.size();
   runs_.emplace(from, std::move(merged));
+}
+
+void Overlay::adopt(std::uint64_t offset, std::vector<std::byte> bytes) {
+  held_bytes_ += bytes.size();
+  runs_.emplace(offset, std::move(bytes));
 }
 
 void Overlay::read_over(std::uint64_t offset, std::span<std::byte> bytes) const {

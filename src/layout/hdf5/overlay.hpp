@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace sluice::layout::hdf5 {
@@ -17,15 +18,19 @@ class Overlay {
   using Runs = std::map<std::uint64_t, std::vector<std::byte>>;
 
   void write(std::uint64_t offset, std::span<const std::byte> bytes);
+  /// As a run of its own, where it touches none.
+  void adopt(std::uint64_t offset, std::vector<std::byte> bytes);
   /// Applies the overlay to `bytes`, which represent the file from `offset` on.
   void read_over(std::uint64_t offset, std::span<std::byte> bytes) const;
   /// Is any byte of [offset, offset + length) in the overlay?
   bool touches(std::uint64_t offset, std::uint64_t length) const;
   const Runs& runs() const noexcept { return runs_; }
   std::uint64_t held_bytes() const noexcept { return held_bytes_; }
-  void clear() {
-    runs_.clear();
+  void clear() { take_runs(); }
+  /// Empties the overlay.
+  Runs take_runs() {
     held_bytes_ = 0;
+    return std::exchange(runs_, {});
   }
 
  private:

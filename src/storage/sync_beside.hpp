@@ -1,0 +1,47 @@
+// Syncs a file in a thread while the caller syncs another one: two at the same time wait about as
+// long as one, because the disk (and the journal of its file system) is asked once for both. The
+// thread is kept, for starting one takes a good part of a quick sync.
+//
+// A forked process has no such thread: what may be deleted there holds the object by a HomePtr.
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "storage/storage.hpp"
+
+namespace sluice::storage {
+
+class SyncBeside {
+ public:
+  /// Of files of `storage`, which must outlive the object. `at_start`: what the thread does first.
+  explicit SyncBeside(Storage& storage, void (*at_start)() noexcept = nullptr)
+      : storage_(storage), at_start_(at_start) {}
+  ~SyncBeside();
+  SyncBeside(const SyncBeside&) = delete;
+  SyncBeside& operator=(const SyncBeside&) = delete;
+
+  /// `file` must be left alone until finish(), which has to follow. Where the storage may not be
+  /// used by a thread, or none is to be had, finish() does it all.
+  void begin(File& file);
+  /// Waits for the sync. Returns its failure.
+  [[nodiscard]] std::exception_ptr finish();
+
+ private:
+  bool has_thread();
+  void run();
+
+  Storage& storage_;
+  void (*const at_start_)() noexcept;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  File* file_ = nullptr;  ///< to be synced
+  bool is_done_ = false;
+  std::exception_ptr failure_;
+  bool ends_ = false;
+  std::thread thread_;
+};
+
+}  // namespace sluice::storage

@@ -1,0 +1,122 @@
+// A file is synced beside another one by a thread, or where there is none by the caller.
+#include "storage/sync_beside.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <gtest/gtest.h>
+#include <memory>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "storage/faulty.hpp"
+#include "storage/memory.hpp"
+#include "storage/own_process.hpp"
+#include "storage/posix_calls.hpp"
+#include "storage/scratch.hpp"
+
+namespace sluice::storage {
+namespace {
+
+std::atomic<int> syncs = 0;
+std::atomic<int> starts = 0;
+std::atomic<bool> is_held = false;
+std::atomic<std::thread::id> syncing_thread;
+
+std::shared_ptr<Storage> watched_storage() {
+  syncs = 0;
+  starts = 0;
+  is_held = false;
+  SystemCalls calls = real_system_calls();
+  calls.fdatasync = [](int fd) {
+    syncing_thread = std::this_thread::get_id();
+    while (is_held) std::this_thread::yield();
+    ++syncs;
+    return real_system_calls().fdatasync(fd);
+  };
+  return make_posix(calls);
+}
+
+TEST(SyncBeside, SyncsWhileTheCallerDoesSomethingElse) {
+  const Scratch scratch;
+  const auto storage = watched_storage();
+  const auto file = storage->open(scratch / "a", Access::create);
+  SyncBeside beside(*storage);
+  is_held = true;
+  beside.begin(*file);
+  is_held = false;  // begin() would never have returned here
+  EXPECT_EQ(beside.finish(), nullptr);
+  EXPECT_EQ(syncs, 1);
+  EXPECT_NE(syncing_thread.load(), std::this_thread::get_id());
+}
+
+TEST(SyncBeside, KeepsItsThread) {
+  const Scratch scratch;
+  const auto storage = watched_storage();
+  const auto a = storage->open(scratch / "a", Access::create);
+  const auto b = storage->open(scratch / "b", Access::create);
+  SyncBeside beside(*storage, []() noexcept { ++starts; });
+  std::vector<std::thread::id> threads;
+  for (int i = 0; i < 100; ++i) {
+    beside.begin(i % 2 == 0 ? *a : *b);
+    EXPECT_EQ(beside.finish(), nullptr);
+    threads.push_back(syncing_thread);
+  }
+  EXPECT_EQ(starts, 1);
+  EXPECT_EQ(syncs, 100);
+  EXPECT_EQ(std::count(threads.begin(), threads.end(), threads.front()), 100);
+}
+
+TEST(SyncBeside, ReturnsAFailureOnce) {
+  const Scratch scratch;
+  const auto faults = std::make_shared<Faults>();
+  FaultyStorage storage(make_posix(), faults);
+  const auto bad = storage.open(scratch / "bad", Access::create);
+  const auto good = storage.open(scratch / "good", Access::create);
+  SyncBeside beside(storage);
+  faults->add({.call = Call::sync, .path_part = "bad"});
+  beside.begin(*bad);
+  const std::exception_ptr failure = beside.finish();
+  ASSERT_NE(failure, nullptr);
+  EXPECT_EQ(error_of([&] { std::rethrow_exception(failure); }).code(), Code::io);
+  beside.begin(*good);
+  EXPECT_EQ(beside.finish(), nullptr);
+}
+
+TEST(SyncBeside, WithoutThreadsTheCallerSyncs) {
+  const auto storage = make_memory();
+  ASSERT_FALSE(storage->in_background());
+  const auto faults = std::make_shared<Faults>();
+  FaultyStorage faulty(storage, faults);
+  const auto file = faulty.open("a", Access::create);
+  SyncBeside beside(faulty, []() noexcept { ++starts; });
+  starts = 0;
+  const auto before = faults->calls(Call::sync);
+  beside.begin(*file);
+  EXPECT_EQ(faults->calls(Call::sync), before);
+  EXPECT_EQ(beside.finish(), nullptr);
+  EXPECT_EQ(faults->calls(Call::sync), before + 1);
+  EXPECT_EQ(starts, 0);
+}
+
+TEST(SyncBeside, AForkedProcessEndsWithoutTheThread) {
+  const Scratch scratch;
+  const auto storage = watched_storage();
+  const auto file = storage->open(scratch / "a", Access::create);
+  HomePtr<SyncBeside> beside(new SyncBeside(*storage));
+  beside->begin(*file);
+  EXPECT_EQ(beside->finish(), nullptr);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    beside.reset();
+    ::_exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace sluice::storage
