@@ -221,6 +221,9 @@ class Storage {
   virtual void confine(const std::string& top) { (void)top; }
   /// Replaces `to` atomically if it exists.
   virtual void rename(const std::string& from, const std::string& to) = 0;
+  /// The same where `to` must not exist: Error exists, and nothing has changed. Of two that rename
+  /// to one name at a time one fails, where the file system can do that.
+  virtual void rename_new(const std::string& from, const std::string& to);
   /// Error not_found if it does not exist.
   virtual void remove(const std::string& path) = 0;
   /// Is the last component of `path` a symbolic link, wherever it leads?

@@ -104,6 +104,39 @@ class Manifest {
   std::unique_ptr<storage::File> now_;  ///< stays readable when its name belongs to another file
 };
 
+[[noreturn]] void refuse_rival(storage::Storage& storage, const Manifest& manifest) {
+  storage.remove(manifest.beside());
+  throw Error(Code::locked, manifest.path() +
+                                ": another program committed to it in the meantime; its commits "
+                                "are untouched, and those of this run up to here are in the "
+                                "history: open it again to append to what is there now");
+}
+
+/// The new manifest gets its name, if what has the name is what the commit goes on from.
+void name_manifest(storage::Storage& storage, const Manifest& manifest,
+                   const layout::MetadataUpdate& update) {
+  if (update.root.empty()) {
+    storage.rename(manifest.beside(), manifest.path());
+    return;
+  }
+  const std::vector<std::byte>& before = update.root.front().bytes;
+  if (manifest.bytes() != before) {
+    refuse_rival(storage, manifest);
+  }
+  if (!before.empty()) {
+    storage.rename(manifest.beside(), manifest.path());
+    return;
+  }
+  try {
+    storage.rename_new(manifest.beside(), manifest.path());
+  } catch (const Error& e) {
+    if (e.code() != Code::exists) {
+      throw;
+    }
+    refuse_rival(storage, manifest);
+  }
+}
+
 /// Where files are written whole: nothing has another name first. What the manifest names is there
 /// before it, and one put of the manifest, under a condition, is the commit.
 bool publish_whole(storage::Storage& storage, storage::WholeFiles& whole, const std::string& top,
@@ -176,14 +209,7 @@ bool publish_store(storage::Storage& storage, const std::string& top,
   } else {
     unsynced.files.insert(manifest.path());
   }
-  if (!update.root.empty() && manifest.bytes() != update.root.front().bytes) {
-    storage.remove(manifest.beside());
-    throw Error(Code::locked, manifest.path() +
-                                  ": another program committed to it in the meantime; its commits "
-                                  "are untouched, and those of this run up to here are in the "
-                                  "history: open it again to append to what is there now");
-  }
-  storage.rename(manifest.beside(), manifest.path());
+  name_manifest(storage, manifest, update);
   unsynced.add_folders(top, manifest.path());
   unsynced.entries.insert(top);
   try {
