@@ -77,6 +77,8 @@ class WholeFiles {
   /// failed, and whether the file was replaced is unknown.
   virtual void replace(const std::string& path, std::span<const std::byte> bytes,
                        std::int64_t modified_ns, bool& in_doubt) = 0;
+  /// Can replace() look at what it replaces? Known once there was a lease.
+  virtual bool has_conditions() const = 0;
   /// A file to be written, of `bytes` bytes or as many as are written; what is not written is zero.
   /// Opened again with the same `version` it has what was written before, with another one nothing.
   /// finish() writes it.

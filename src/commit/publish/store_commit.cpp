@@ -137,11 +137,23 @@ void name_manifest(storage::Storage& storage, const Manifest& manifest,
   }
 }
 
+/// What is there stays.
+void put_once(storage::Storage& storage, storage::WholeFiles& whole, const std::string& path,
+              const layout::Document& document, std::int64_t modified_ns) {
+  bool in_doubt = false;  // the same bytes again do no harm
+  if (!storage.exists(path)) {
+    whole.replace(path, document.bytes, modified_ns, in_doubt);
+  }
+}
+
 /// Where files are written whole: nothing has another name first. What the manifest names is there
 /// before it, and one put of the manifest, under a condition, is the commit.
 bool publish_whole(storage::Storage& storage, storage::WholeFiles& whole, const std::string& top,
                    const layout::MetadataUpdate& update, std::int64_t modified_ns, bool& in_doubt) {
   whole.finish();
+  for (const layout::Document& document : update.begins) {
+    put_once(storage, whole, storage::object_path(top, document.name), document, modified_ns);
+  }
   for (const layout::Document& document : update.before) {
     whole.put(storage::object_path(top, document.name), document.bytes);
   }
@@ -150,9 +162,16 @@ bool publish_whole(storage::Storage& storage, storage::WholeFiles& whole, const 
   // The commit is complete, whatever happens from here on.
   try {
     for (const layout::Document& document : update.after) {
-      whole.put(storage::object_path(top, document.name), document.bytes);
+      const std::string path = storage::object_path(top, document.name);
+      if (document.is_once) {
+        put_once(storage, whole, path, document, modified_ns);
+      } else {
+        whole.put(path, document.bytes);
+      }
     }
-    storage.remove(manifest + storage::new_ending);  // of a store that has its first commit
+    // The mark of a store that has its first commit.
+    const layout::Document& marked = update.begins.empty() ? update.manifest : update.begins.back();
+    storage.remove(storage::object_path(top, marked.name) + storage::new_ending);
     return true;
   } catch (const std::exception&) {
     return false;
@@ -166,6 +185,9 @@ void replace_document(storage::Storage& storage, const std::string& top,
                       Unsynced& unsynced) {
   storage.confine(top);
   const std::string path = storage::object_path(top, document.name);
+  if (document.is_once && storage.exists(path)) {
+    return;
+  }
   if (storage::WholeFiles* const whole = storage.whole_files()) {
     whole->put(path, document.bytes);
     return;
@@ -193,6 +215,12 @@ bool publish_store(storage::Storage& storage, const std::string& top,
   }
   if (storage::WholeFiles* const whole = storage.whole_files()) {
     return publish_whole(storage, *whole, top, update, modified_ns, in_doubt);
+  }
+  for (const layout::Document& document : update.begins) {
+    replace_document(storage, top, document, modified_ns, synced, unsynced);
+    if (synced) {
+      unsynced.sync(storage);
+    }
   }
   for (const storage::Segment& object : update.objects) {
     unsynced.add_folders(top, top + "/" + object.name);

@@ -41,6 +41,7 @@ class ObjectStorage final : public Storage, public WholeFiles {
   WholeFiles* whole_files() override { return this; }
 
   void put(const std::string& path, std::span<const std::byte> bytes) override;
+  bool has_conditions() const override { return has_conditions_; }
   void replace(const std::string& path, std::span<const std::byte> bytes, std::int64_t modified_ns,
                bool& in_doubt) override;
   std::unique_ptr<File> open_version(const std::string& path, std::uint64_t version,
