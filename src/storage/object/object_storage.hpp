@@ -70,6 +70,8 @@ class ObjectStorage final : public Storage, public WholeFiles {
   std::atomic<bool> may_have_leftovers_ = true;
 };
 
+/// A random number that goes with a put, by which it is known again.
+std::string random_text();
 /// The lease of the object `key`: lease.hpp says what it is.
 std::unique_ptr<Lease> take_object_lease(Bucket& bucket, const std::string& key,
                                          const std::string& path, bool& has_conditions);
