@@ -21,6 +21,7 @@ from . import (
     mfdn,
     mpiio,
     namd,
+    objects,
     occam,
     overlap,
     plugin,
@@ -40,6 +41,7 @@ CASES = {
     for case in (
         write, step, strategies, read, checkpoint, compress, index, durability, history, mfdn,
         mpiio, namd, occam, overlap, vampire, contended, auto, plugin, zarr,
+        objects,
     )
 }
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -134,6 +134,16 @@ struct Options {
   /// chunks, and only where its setting `array.rectilinear_chunks` is on.
   Rectilinear rectilinear = Rectilinear::never;
 
+  /// Branch of an Icechunk repository onto which steps are committed. One that is not there begins
+  /// at the head of `main`. Default: `main`. Set another one for steps that are not to change what
+  /// readers of `main` see.
+  std::string branch = "main";
+
+  /// Names of tags in an Icechunk repository, one for each step: `{step}` in it is the number of
+  /// the step, `{branch}` the branch. Default: empty, no tags. Set it as to `step-{step}`, so that
+  /// readers open a step by its name.
+  std::string tags = {};
+
   /// Folder of the parts of file-per-process and file-per-node. Default: empty, beside the file.
   /// Set it to a node-local disk, and collect the parts later with `sluice collect`.
   std::string parts_dir = {};

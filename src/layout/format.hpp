@@ -68,6 +68,9 @@ struct Format {
   /// of search. Where a store has a history, `*` stands for the name of a version, which is read as
   /// `store@name`.
   const char* read_manifests = "";
+  /// Commits go onto a branch, and may have tags: the options `branch` and `tags`. A commit
+  /// replaces the manifest only where that is what it goes on from.
+  bool has_history = false;
   /// The ending of files that can only be read, and describe data in files beside them.
   const char* references = "";
   /// Limit for tiles, because readers take whole tiles; fixed variables have tiles too; 0: the

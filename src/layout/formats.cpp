@@ -253,6 +253,16 @@ void check_hdf5_layout(const Format& format, const Options& options, const std::
   }
 }
 
+void check_history(const Format& format, const Options& options, const std::string& path) {
+  const Options defaults;
+  const bool is_branch = options.branch != defaults.branch;
+  if (!format.has_history && (is_branch || options.tags != defaults.tags)) {
+    throw Error(Code::unsupported,
+                path + ": format " + format.name + " has no history: leave out the setting " +
+                    (is_branch ? "branch" : "tags") + ", or use format icechunk");
+  }
+}
+
 codec::Pipeline pipeline_in(const Format& format, const model::Definition& definition) {
   return format.filters != nullptr ? format.filters(pipeline_of(definition))
                                    : pipeline_of(definition);

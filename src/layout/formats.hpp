@@ -49,6 +49,8 @@ StepCount count_steps(storage::File& file);
 void set_step_count(storage::File& file, std::uint64_t steps);
 /// Error unsupported if `options` ask for another layout than that of the file that is appended to.
 void check_hdf5_layout(const Format& format, const Options& options, const std::string& path);
+/// Error unsupported if `options` name a branch or tags, and the format has no history.
+void check_history(const Format& format, const Options& options, const std::string& path);
 /// The filters of a variable in the form of the format.
 codec::Pipeline pipeline_in(const Format& format, const model::Definition& definition);
 /// The same once the tile is known, with the values that plugins of HDF5 make of those that were

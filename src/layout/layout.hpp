@@ -71,6 +71,7 @@ struct MetadataRun {
 struct Document {
   std::string name;  ///< below the store's folder
   std::vector<std::byte> bytes;
+  bool is_once = false;  ///< where something has the name already, it stays
 };
 struct MetadataUpdate {
   std::vector<MetadataRun> fresh;     ///< beyond the frontier: no reader sees it yet
@@ -84,6 +85,7 @@ struct MetadataUpdate {
   // For a store: `objects` are the data and what is new; the manifest makes them visible. `root`,
   // where there is one, is what the manifest must be just before it is replaced.
   std::vector<storage::Segment> objects;
+  std::vector<Document> begins;  ///< of a new store: each is durable before the next, and `before`
   std::vector<Document> before;  ///< valid for readers of either state
   Document manifest;             ///< without a name: this is not a store
   std::vector<Document> after;   ///< follow from the manifest
@@ -99,6 +101,8 @@ struct PlannerOptions {
   /// Every object of a store is written whole, by one rank: it is at a multiple of the next power
   /// of two of its length, so that tiles of a plan hold whole objects.
   bool whole_objects = false;
+  std::string branch = "main";  ///< of a format with a history
+  std::string tags = {};        ///< the same: the name of a tag for each step, or empty
 };
 
 class Planner {

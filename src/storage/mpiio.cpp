@@ -257,6 +257,9 @@ class MpiioStorage final : public Storage {
   bool exists(const std::string& path) override { return posix_->exists(path); }
   std::vector<std::string> list(const std::string& path) override { return posix_->list(path); }
   void rename(const std::string& from, const std::string& to) override { posix_->rename(from, to); }
+  void rename_new(const std::string& from, const std::string& to) override {
+    posix_->rename_new(from, to);
+  }
   void remove(const std::string& path) override { posix_->remove(path); }
   bool is_link(const std::string& path) override { return posix_->is_link(path); }
   bool remove_if(const std::string& path,

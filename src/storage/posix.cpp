@@ -67,6 +67,7 @@ const SystemCalls& real_system_calls() {
       ::ftruncate,
       ::futimens,
       ::renameat,
+      ::renameat2,
       ::unlinkat,
       [](int fd, short type) {
         struct flock lock = {};
@@ -311,6 +312,21 @@ void PosixStorage::rename(const std::string& from, const std::string& to) {
                            new_place.name());
   });
   if (result != 0) throw system_error(from, "rename to " + to, errno);
+}
+
+void PosixStorage::rename_new(const std::string& from, const std::string& to) {
+  const Place old_place = place_of(from);
+  const Place new_place = place_of(to);
+  const int result = uninterrupted([&] {
+    return calls_.renameat2(old_place.folder(), old_place.name(), new_place.folder(),
+                            new_place.name(), RENAME_NOREPLACE);
+  });
+  if (result == 0) return;
+  if (errno == EINVAL || errno == ENOSYS) {  // the file system does not know how
+    Storage::rename_new(from, to);
+    return;
+  }
+  throw system_error(from, "rename to " + to, errno);
 }
 
 void PosixStorage::remove(const std::string& path) {

@@ -24,6 +24,8 @@ struct SystemCalls {
   int (*ftruncate)(int fd, off_t bytes);
   int (*futimens)(int fd, const timespec times[2]);
   int (*renameat)(int from_folder, const char* from, int to_folder, const char* to);
+  int (*renameat2)(int from_folder, const char* from, int to_folder, const char* to,
+                   unsigned flags);
   int (*unlinkat)(int folder, const char* path, int flags);
   int (*lock)(int fd, short type);  ///< fcntl, F_OFD_SETLK: F_WRLCK or F_UNLCK of the whole file
   /// sync_file_range, SYNC_FILE_RANGE_WRITE.

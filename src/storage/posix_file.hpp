@@ -78,6 +78,7 @@ class PosixStorage : public Storage {
   std::string real_path(const std::string& path) override;
   void confine(const std::string& top) override { confined_.add(top); }
   void rename(const std::string& from, const std::string& to) override;
+  void rename_new(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;
   bool is_link(const std::string& path) override;
   bool remove_if(const std::string& path,

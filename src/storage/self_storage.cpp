@@ -19,6 +19,9 @@ class SelfStorage final : public Storage {
   bool exists(const std::string& path) override { return inner_.exists(path); }
   std::vector<std::string> list(const std::string& path) override { return inner_.list(path); }
   void rename(const std::string& from, const std::string& to) override { inner_.rename(from, to); }
+  void rename_new(const std::string& from, const std::string& to) override {
+    inner_.rename_new(from, to);
+  }
   void remove(const std::string& path) override { inner_.remove(path); }
   bool is_link(const std::string& path) override { return inner_.is_link(path); }
   bool remove_if(const std::string& path,

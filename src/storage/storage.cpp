@@ -8,6 +8,13 @@ std::vector<std::string> Storage::list(const std::string& path) {
   throw Error(Code::unsupported, path + ": storage " + name() + " cannot list folders: use posix");
 }
 
+void Storage::rename_new(const std::string& from, const std::string& to) {
+  if (exists(to)) {
+    throw Error(Code::exists, from + ": rename to " + to + " failed: it exists");
+  }
+  rename(from, to);
+}
+
 bool Storage::remove_if(const std::string& path,
                         const std::function<bool(std::unique_ptr<File>)>& is_meant) {
   if (!exists(path) || is_link(path) || is_link(folder_of(path)) ||

@@ -77,6 +77,8 @@ class WholeFiles {
   /// failed, and whether the file was replaced is unknown.
   virtual void replace(const std::string& path, std::span<const std::byte> bytes,
                        std::int64_t modified_ns, bool& in_doubt) = 0;
+  /// Can replace() look at what it replaces? Known once there was a lease.
+  virtual bool has_conditions() const = 0;
   /// A file to be written, of `bytes` bytes or as many as are written; what is not written is zero.
   /// Opened again with the same `version` it has what was written before, with another one nothing.
   /// finish() writes it.
@@ -221,6 +223,9 @@ class Storage {
   virtual void confine(const std::string& top) { (void)top; }
   /// Replaces `to` atomically if it exists.
   virtual void rename(const std::string& from, const std::string& to) = 0;
+  /// The same where `to` must not exist: Error exists, and nothing has changed. Of two that rename
+  /// to one name at a time one fails, where the file system can do that.
+  virtual void rename_new(const std::string& from, const std::string& to);
   /// Error not_found if it does not exist.
   virtual void remove(const std::string& path) = 0;
   /// Is the last component of `path` a symbolic link, wherever it leads?

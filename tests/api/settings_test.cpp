@@ -54,6 +54,8 @@ TEST(OptionTable, EveryValueSurvivesBeingText) {
   odd.staging_idle_s = 7.5;
   odd.apply_every_s = 1.5;
   odd.rectilinear = Rectilinear::always;
+  odd.branch = "trial";
+  odd.tags = "step-{step}";
   odd.restart_after = 7;
   odd.keep_last = 3;
   odd.split_steps = 100;

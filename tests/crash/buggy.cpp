@@ -46,6 +46,24 @@ std::vector<Planted> bugs_of_a_log() {
   };
 }
 
+std::vector<Planted> bugs_of_a_repository() {
+  const auto planted = [](Bug bug, const std::string& name, const std::string& strategy) {
+    return Planted{.bug = bug, .name = name, .format = "icechunk", .strategy = strategy};
+  };
+  return {
+      planted(Bug::no_data_sync, "nothing of a repository is synced", "shared"),
+      planted(Bug::one_writer_unsynced, "a writer of a repository does not sync", "shared"),
+      planted(Bug::no_sync_before_rename, "a ref is renamed unsynced", "shared"),
+      planted(Bug::no_name_sync, "the folders of a repository are not synced", "shared"),
+      planted(Bug::log_chunk_unsynced, "a log of a repository is not synced", "shared"),
+      planted(Bug::manifest_unsynced, "a manifest of a repository is not synced", "shared"),
+      planted(Bug::snapshot_unsynced, "a ref leads to an unsynced snapshot", "shared"),
+      planted(Bug::root_document_first, "a ref comes before its snapshot", "shared"),
+      planted(Bug::ref_name_unsynced, "the name of a ref is not synced", "shared"),
+      planted(Bug::snapshot_unsynced, "the same from the background", "forward"),
+  };
+}
+
 std::vector<Planted> bugs_of_a_step() {
   return {
       {Bug::no_data_sync, "no writer syncs its data"},
@@ -74,9 +92,6 @@ std::vector<Planted> bugs_of_a_step() {
       {Bug::no_name_sync, "the folders of a store are not synced", false, "fresh", "zarr"},
       {Bug::root_document_first, "a store's root comes before its logs", false, "fresh", "zarr"},
       {Bug::old_store_removed, "a replaced store goes before the commit", false, "replace", "zarr"},
-      {Bug::no_data_sync, "nothing of a repository is synced", false, "fresh", "icechunk"},
-      {Bug::no_sync_before_rename, "a ref is renamed unsynced", false, "fresh", "icechunk"},
-      {Bug::no_name_sync, "the folders of a repository are not synced", false, "fresh", "icechunk"},
       {Bug::entry_unsynced, "a log's entry is not synced", false, "append", "records"},
       {Bug::root_unsynced, "a log's root is not synced", false, "fresh", "records"},
       {Bug::one_writer_unsynced, "a writer of a log does not sync", false, "fresh", "records"},
@@ -104,8 +119,9 @@ std::vector<Planted> bugs_of_a_step() {
 const std::vector<Planted>& planted_bugs() {
   static const std::vector<Planted> all = [] {
     std::vector<Planted> both = bugs_of_a_step();
-    const std::vector<Planted> more = bugs_of_a_log();
-    both.insert(both.end(), more.begin(), more.end());
+    for (const std::vector<Planted>& more : {bugs_of_a_log(), bugs_of_a_repository()}) {
+      both.insert(both.end(), more.begin(), more.end());
+    }
     return both;
   }();
   return all;
@@ -136,6 +152,9 @@ constexpr std::uint64_t superblock_bytes = 48;
 constexpr std::size_t log_root_bytes = 32;
 
 bool ends_with(const std::string& text, const char* end) { return text.ends_with(end); }
+bool is_in(const std::string& path, const char* folder) {
+  return path.find(folder) != std::string::npos;
+}
 bool is_part(const std::string& path) { return path.find(".parts/") != std::string::npos; }
 const std::string index_path = "out.h5";
 
@@ -259,11 +278,14 @@ class BuggyFile final : public storage::ForwardingFile {
     return ends_with(path, ".sluice-new") ? path.substr(0, path.size() - 11) : path;
   }
 
-  /// Syncs of logs and of sets.
+  /// Syncs of logs, of sets and of repositories.
   bool is_left_out(const std::string& path) const {
     const bool is_building = ends_with(path, ".sluice-new");
     return (is(Bug::entry_unsynced) && !wrote_log_root_ && !is_building) ||
            (is(Bug::root_unsynced) && wrote_log_root_) ||
+           (is(Bug::log_chunk_unsynced) && is_building && is_in(path, "/chunks/")) ||
+           (is(Bug::manifest_unsynced) && is_in(path, "/manifests/")) ||
+           (is(Bug::snapshot_unsynced) && is_in(path, "/snapshots/")) ||
            (is(Bug::part_unsynced) && is_part(path)) ||
            (is(Bug::index_unsynced) && is_building && !is_part(path));
   }
@@ -404,7 +426,8 @@ class BuggyStorage final : public Storage {
   }
   bool exists(const std::string& path) override { return inner_->exists(path); }
   void rename(const std::string& from, const std::string& to) override {
-    if (state_->bug == Bug::root_document_first && !ends_with(to, "/zarr.json") &&
+    const bool is_root = ends_with(to, "/zarr.json") || ends_with(to, "/ref.json");
+    if (state_->bug == Bug::root_document_first && !is_root &&
         ends_with(from, storage::new_ending)) {
       state_->late_names.emplace_back(from, to);
       return;
@@ -437,6 +460,7 @@ class BuggyStorage final : public Storage {
                          (state_->bug == Bug::no_name_sync && !is_journal_there) ||
                          (state_->bug == Bug::part_name_unsynced && is_part(path)) ||
                          (state_->bug == Bug::index_name_unsynced && path == index_path) ||
+                         (state_->bug == Bug::ref_name_unsynced && is_in(path, "/refs/")) ||
                          state_->bug == Bug::recovery_no_sync;
     if (!skipped) {
       inner_->sync_directory(path);

@@ -58,8 +58,12 @@ enum class Bug : std::uint8_t {
   index_unsynced,      ///< the index is renamed before it is synced
   index_name_unsynced,
   // stores
-  root_document_first,  ///< renamed before the logs that it counts
-  old_store_removed,    ///< a replaced store is removed before the new one has a commit
+  root_document_first,  ///< renamed before what it names
+  log_chunk_unsynced,   ///< a log of a repository
+  manifest_unsynced,
+  snapshot_unsynced,
+  ref_name_unsynced,  ///< the folder of a ref is not synced
+  old_store_removed,  ///< a replaced store is removed before the new one has a commit
 };
 
 struct Planted {

@@ -54,7 +54,7 @@ BATTERY = [
     Part("T1", "Power failure",
          "Every storage call of runs of four ranks is recorded. The disks that a power failure at "
          "each place could leave are built and checked, also with a second failure during "
-         "recovery", "crash/images_*, crash/npy_images, plugin/images", [
+         "recovery", "crash/images_*, crash/npy_images, crash/branch_images, plugin/images", [
         Count(rf"T1 {KIND} .*?(?P<disks>\d+) disks(?:.*?(?P<second>\d+) second crashes)?"
               r".*?(?P<wrong>\d+) violations",
               "{disks:,} disks, {second:,} second failures", "{wrong:,} violations"),

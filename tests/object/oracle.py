@@ -35,6 +35,25 @@ def open_by_zarr(server, bucket, prefix):
     return zarr.open_group(ObjectStore(store, read_only=True), mode="r")
 
 
+def open_by_icechunk(server, bucket, prefix):
+    import icechunk
+    return icechunk.Repository.open(icechunk.s3_storage(
+        bucket=bucket, prefix=prefix, endpoint_url=server.endpoint, region=servers.REGION,
+        allow_http=True, force_path_style=True, access_key_id=servers.KEY,
+        secret_access_key=servers.SECRET))
+
+
+def steps_by_icechunk(server, bucket, prefix, shape, **version):
+    """How many steps a version has, each with its values."""
+    import zarr
+    repo = open_by_icechunk(server, bucket, prefix)
+    store = repo.readonly_session(**(version or {"branch": "main"})).store
+    array = zarr.open_group(store, mode="r")["x"]
+    for step in range(array.shape[0]):
+        np.testing.assert_array_equal(array[step], values(shape, step))
+    return array.shape[0]
+
+
 def check(server, bucket, prefix, shape, steps):
     """Every committed step has its values, and there is no other."""
     group = open_by_zarr(server, bucket, prefix)

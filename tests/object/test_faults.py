@@ -88,6 +88,16 @@ def test_a_lost_answer_of_the_commit_is_no_failure(server, succeed):
     oracle.check(server, "data", "run.zarr", SHAPE, 4)
 
 
+def test_a_lost_answer_of_the_lease_is_no_failure(server, succeed):
+    """The record of the lease is there, and says which put of which process made it."""
+    def when(method, path):
+        return method == "PUT" and path.endswith(".sluice-lease")
+    with Proxy(server.port, every("lost", 100, when)) as proxy:
+        succeed("w", ADDRESS, {"steps": 2}, endpoint=proxy.endpoint)
+        assert proxy.count("lost") == 1
+    oracle.check(server, "data", "run.zarr", SHAPE, 2)
+
+
 def test_a_store_without_conditional_puts_is_used_with_a_word(server, succeed):
     def choose(method, path, headers):
         conditional = headers.get("If-None-Match") or headers.get("If-Match")

@@ -2,6 +2,7 @@
 test, under mpirun; rank 0 looks."""
 
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -199,6 +200,112 @@ def test_another_program_that_commits_in_between_is_not_overwritten(path):
         assert np.array_equal(group["v"][:], np.ones((1, RANKS)))
 
     only_on_rank_0(look)
+
+
+def test_a_branch_leaves_main_as_it_was(path):
+    write(path, "w", (6, 4), 3)
+    for run, strategy in enumerate(STRATEGIES):
+        name = f"trial-{run}"
+        write(path, "a", (6, 4), 2, first=2, restart_after=1, branch=name, strategy=strategy)
+        write(path, "a", (6, 4), 1, first=4, branch=name)  # onto the branch as it is now
+
+        def look():
+            repo = repository(path)
+            assert name in repo.list_branches()
+            assert steps_in_history(repo) == [0, 1, 2]
+            assert root_of(repo)["g/v"].shape[0] == 3
+            group = root_of(repo, branch=name)
+            assert group["g/v"].shape[0] == 5
+            for step in range(5):
+                assert np.array_equal(group["g/v"][step], values((6, 4), step))
+            history = [snapshot.id for snapshot in repo.ancestry(branch=name)]
+            assert repo.lookup_branch("main") in history  # it began at the head of main
+            # Icechunk commits on top of it.
+            session = repo.writable_session(name)
+            zarr.open_group(session.store).create_array("theirs", data=np.arange(3))
+            session.commit("theirs")
+
+        only_on_rank_0(look)
+        with sluice.open(f"{path}@{name}", comm=COMM) as file:
+            assert file.steps == 5
+            assert np.array_equal(file["g/v"].get(step=4), values((6, 4), 4))
+    write(path, "a", (6, 4), 1, first=3)
+
+    def look_at_main():
+        assert steps_in_history(repository(path)) == [0, 1, 2, 3]
+
+    only_on_rank_0(look_at_main)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_new_repository_may_begin_on_a_branch(path, strategy):
+    write(path, "w", (6, 4), 2, branch="trial", strategy=strategy)
+
+    def look():
+        repo = repository(path)
+        assert sorted(repo.list_branches()) == ["main", "trial"]
+        assert [s.message for s in repo.ancestry(branch="main")] == ["Repository initialized"]
+        assert np.array_equal(root_of(repo, branch="trial")["g/v"][1], values((6, 4), 1))
+
+    only_on_rank_0(look)
+    with pytest.raises(Error, match="replaced with its whole history.*append"):
+        write(path, "w", (6, 4), 1, branch="trial")
+    with sluice.open(path + "@trial", comm=COMM) as file:
+        assert file.steps == 2
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_step_has_its_tag_if_asked(path, strategy):
+    write(path, "w", (6, 4), 3, tags="{branch}-step-{step}", strategy=strategy)
+
+    def look():
+        repo = repository(path)
+        assert sorted(repo.list_tags()) == [f"main-step-{step}" for step in range(3)]
+        for step in range(3):
+            group = root_of(repo, tag=f"main-step-{step}")
+            assert group["g/v"].shape[0] == step + 1
+            assert np.array_equal(group["g/v"][step], values((6, 4), step))
+
+    only_on_rank_0(look)
+    with sluice.open(path + "@main-step-1", comm=COMM) as file:
+        assert file.steps == 2
+    # A tag never changes: steps that are written again need other names.
+    with pytest.raises(Error, match="tag.*main-step-2.*other names"):
+        write(path, "a", (6, 4), 1, first=2, restart_after=1, tags="{branch}-step-{step}")
+    write(path, "a", (6, 4), 1, first=2, tags="again-{step}")
+
+    def look_again():
+        assert sorted(repository(path).list_tags())[0] == "again-2"
+        assert len(repository(path).list_tags()) == 4
+
+    only_on_rank_0(look_again)
+
+
+def test_the_tag_that_a_crash_left_out_is_made_by_the_next_run(path):
+    write(path, "w", (6, 4), 2, tags="step-{step}")
+    only_on_rank_0(lambda: shutil.rmtree(os.path.join(path, "refs", "tag.step-1")))
+    write(path, "a", (6, 4), 1, first=2, tags="step-{step}")
+
+    def look():
+        repo = repository(path)
+        assert sorted(repo.list_tags()) == ["step-0", "step-1", "step-2"]
+        assert root_of(repo, tag="step-1")["g/v"].shape[0] == 2
+
+    only_on_rank_0(look)
+
+
+def test_names_that_cannot_be_are_refused(path):
+    for wrong in ("a/b", "", ".hidden", "a b", "x" * 300):
+        with pytest.raises(Error, match="no name of a branch"):
+            write(path, "w", (6, 4), 1, branch=wrong)
+    with pytest.raises(Error, match=r"use \{step\}"):
+        write(path, "w", (6, 4), 1, tags="always-the-same")
+    with pytest.raises(Error, match="no name of a branch or a tag"):
+        write(path, "w", (6, 4), 1, tags="a/{step}")
+    for name, told in (("branch", {"branch": "trial"}), ("tags", {"tags": "step-{step}"})):
+        with pytest.raises(Error, match=f"no history: leave out the setting {name}"):
+            write(path.replace(".icechunk", ".zarr"), "w", (6, 4), 1, **told)
+    only_on_rank_0(lambda: os.path.exists(path) and pytest.fail("something was left"))
 
 
 def test_what_icechunk_wrote_is_read(path):

@@ -165,6 +165,19 @@ TEST_P(Conformance, RenameReplacesAndOpenFilesKeepTheirInode) {
   EXPECT_EQ(text_of(all_of(path("old"))), "kept");
 }
 
+TEST_P(Conformance, ARenameToANewNameReplacesNothing) {
+  put(path("old"), "old");
+  put(path("new"), "new!");
+  EXPECT_EQ(error_of([&] { storage_->rename_new(path("new"), path("old")); }).code(), Code::exists);
+  EXPECT_EQ(text_of(all_of(path("old"))), "old");
+  EXPECT_EQ(text_of(all_of(path("new"))), "new!");
+  storage_->rename_new(path("new"), path("free"));
+  EXPECT_FALSE(storage_->exists(path("new")));
+  EXPECT_EQ(text_of(all_of(path("free"))), "new!");
+  EXPECT_EQ(error_of([&] { storage_->rename_new(path("new"), path("b")); }).code(),
+            Code::not_found);
+}
+
 TEST_P(Conformance, RemovedFilesLiveWhileTheyAreOpen) {
   put(path(), "first");
   auto file = storage_->open(path(), Access::read_write);

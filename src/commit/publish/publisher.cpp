@@ -264,7 +264,13 @@ void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool syn
 
 void Publisher::publish_to_store(const layout::MetadataUpdate& update, bool synced,
                                  std::int64_t modified_ns) {
-  poisoned_ = !publish_store(storage_, path_, update, synced, modified_ns, unsynced_, poisoned_);
+  try {
+    poisoned_ = !publish_store(storage_, path_, update, synced, modified_ns, unsynced_, poisoned_);
+  } catch (const Error& e) {
+    // What another program committed in the meantime is not given up with what this one began.
+    is_new_store_ = is_new_store_ && e.code() != Code::locked;
+    throw;
+  }
   if (std::exchange(is_new_store_, false)) {
     try {
       storage::forget_replaced(storage_, path_, synced);

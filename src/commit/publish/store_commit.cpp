@@ -104,11 +104,56 @@ class Manifest {
   std::unique_ptr<storage::File> now_;  ///< stays readable when its name belongs to another file
 };
 
+[[noreturn]] void refuse_rival(storage::Storage& storage, const Manifest& manifest) {
+  storage.remove(manifest.beside());
+  throw Error(Code::locked, manifest.path() +
+                                ": another program committed to it in the meantime; its commits "
+                                "are untouched, and those of this run up to here are in the "
+                                "history: open it again to append to what is there now");
+}
+
+/// The new manifest gets its name, if what has the name is what the commit goes on from.
+void name_manifest(storage::Storage& storage, const Manifest& manifest,
+                   const layout::MetadataUpdate& update) {
+  if (update.root.empty()) {
+    storage.rename(manifest.beside(), manifest.path());
+    return;
+  }
+  const std::vector<std::byte>& before = update.root.front().bytes;
+  if (manifest.bytes() != before) {
+    refuse_rival(storage, manifest);
+  }
+  if (!before.empty()) {
+    storage.rename(manifest.beside(), manifest.path());
+    return;
+  }
+  try {
+    storage.rename_new(manifest.beside(), manifest.path());
+  } catch (const Error& e) {
+    if (e.code() != Code::exists) {
+      throw;
+    }
+    refuse_rival(storage, manifest);
+  }
+}
+
+/// What is there stays.
+void put_once(storage::Storage& storage, storage::WholeFiles& whole, const std::string& path,
+              const layout::Document& document, std::int64_t modified_ns) {
+  bool in_doubt = false;  // the same bytes again do no harm
+  if (!storage.exists(path)) {
+    whole.replace(path, document.bytes, modified_ns, in_doubt);
+  }
+}
+
 /// Where files are written whole: nothing has another name first. What the manifest names is there
 /// before it, and one put of the manifest, under a condition, is the commit.
 bool publish_whole(storage::Storage& storage, storage::WholeFiles& whole, const std::string& top,
                    const layout::MetadataUpdate& update, std::int64_t modified_ns, bool& in_doubt) {
   whole.finish();
+  for (const layout::Document& document : update.begins) {
+    put_once(storage, whole, storage::object_path(top, document.name), document, modified_ns);
+  }
   for (const layout::Document& document : update.before) {
     whole.put(storage::object_path(top, document.name), document.bytes);
   }
@@ -117,9 +162,16 @@ bool publish_whole(storage::Storage& storage, storage::WholeFiles& whole, const 
   // The commit is complete, whatever happens from here on.
   try {
     for (const layout::Document& document : update.after) {
-      whole.put(storage::object_path(top, document.name), document.bytes);
+      const std::string path = storage::object_path(top, document.name);
+      if (document.is_once) {
+        put_once(storage, whole, path, document, modified_ns);
+      } else {
+        whole.put(path, document.bytes);
+      }
     }
-    storage.remove(manifest + storage::new_ending);  // of a store that has its first commit
+    // The mark of a store that has its first commit.
+    const layout::Document& marked = update.begins.empty() ? update.manifest : update.begins.back();
+    storage.remove(storage::object_path(top, marked.name) + storage::new_ending);
     return true;
   } catch (const std::exception&) {
     return false;
@@ -133,6 +185,9 @@ void replace_document(storage::Storage& storage, const std::string& top,
                       Unsynced& unsynced) {
   storage.confine(top);
   const std::string path = storage::object_path(top, document.name);
+  if (document.is_once && storage.exists(path)) {
+    return;
+  }
   if (storage::WholeFiles* const whole = storage.whole_files()) {
     whole->put(path, document.bytes);
     return;
@@ -161,6 +216,12 @@ bool publish_store(storage::Storage& storage, const std::string& top,
   if (storage::WholeFiles* const whole = storage.whole_files()) {
     return publish_whole(storage, *whole, top, update, modified_ns, in_doubt);
   }
+  for (const layout::Document& document : update.begins) {
+    replace_document(storage, top, document, modified_ns, synced, unsynced);
+    if (synced) {
+      unsynced.sync(storage);
+    }
+  }
   for (const storage::Segment& object : update.objects) {
     unsynced.add_folders(top, top + "/" + object.name);
   }
@@ -176,14 +237,7 @@ bool publish_store(storage::Storage& storage, const std::string& top,
   } else {
     unsynced.files.insert(manifest.path());
   }
-  if (!update.root.empty() && manifest.bytes() != update.root.front().bytes) {
-    storage.remove(manifest.beside());
-    throw Error(Code::locked, manifest.path() +
-                                  ": another program committed to it in the meantime; its commits "
-                                  "are untouched, and those of this run up to here are in the "
-                                  "history: open it again to append to what is there now");
-  }
-  storage.rename(manifest.beside(), manifest.path());
+  name_manifest(storage, manifest, update);
   unsynced.add_folders(top, manifest.path());
   unsynced.entries.insert(top);
   try {

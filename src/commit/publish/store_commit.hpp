@@ -22,7 +22,7 @@ struct Unsynced {
 };
 
 /// Replaces (or creates) a file of the store at `top`; with `synced` no crash leaves a part of it.
-/// What remains to be synced is added.
+/// One that is_once stays as it is, if it is there. What remains to be synced is added.
 void replace_document(storage::Storage& storage, const std::string& top,
                       const layout::Document& document, std::int64_t modified_ns, bool synced,
                       Unsynced& unsynced);

@@ -6,6 +6,7 @@
 #include "commit/write/choice.hpp"
 #include "layout/stores.hpp"
 #include "model/clock.hpp"
+#include "model/name.hpp"
 
 namespace sluice::commit {
 
@@ -20,6 +21,8 @@ PlannerOptions planner_options(const Options& options, storage::Storage& storage
       options.stripe_bytes != 0 ? options.stripe_bytes : storage.stripe_bytes(path);
   PlannerOptions planner;
   planner.whole_objects = storage.whole_files() != nullptr;
+  planner.branch = options.branch;
+  planner.tags = options.tags;
   if (!codec::parse_pipeline(options.compress, 1).empty()) {
     // Among chunks of different sizes, a gap before each would be a large share.
     planner.alignment_bytes = planner.threshold_bytes = 1;
@@ -39,13 +42,36 @@ void cut(storage::File& file, std::uint64_t end) {
   }
 }
 
+/// After the lease: only then is it known what the storage can.
+void refuse_unconditional(storage::Storage& storage, const std::string& path,
+                          const layout::Format& format) {
+  storage::WholeFiles* const whole = storage.whole_files();
+  if (format.has_history && whole != nullptr && !whole->has_conditions()) {
+    throw Error(Code::unsupported, path + ": format " + format.name +
+                                       " commits by conditional puts, which this object store does "
+                                       "not have: use format zarr, or another store");
+  }
+}
+
 void refuse_in_place(storage::Storage& storage, const std::string& path,
                      const layout::Format& format) {
   if (!format.is_store() && storage.whole_files() != nullptr) {
     throw Error(Code::unsupported, path + ": format " + format.name +
                                        " is one file that is changed in place, and an object store "
-                                       "takes whole objects: use format zarr, or write to a file "
-                                       "system and copy the file");
+                                       "takes whole objects: use format zarr or icechunk, or write "
+                                       "to a file system and copy the file");
+  }
+}
+
+/// A new repository takes the place of the old one with all of its branches.
+void refuse_to_replace_history(storage::Storage& storage, const std::string& path,
+                               const layout::Format& format, const Options& options) {
+  if (options.branch != Options{}.branch &&
+      storage.exists(storage::object_path(path, format.manifest))) {
+    throw Error(Code::exists, path +
+                                  ": is there, and would be replaced with its whole history: "
+                                  "open it to append, which writes onto branch " +
+                                  model::quoted(options.branch));
   }
 }
 
@@ -80,13 +106,18 @@ std::unique_ptr<layout::Planner> CommitPlanner::open(Opening opening, const Opti
     layout::durability_of(format, options.durability);
     refuse_together(storage_, path_, format);
     refuse_in_place(storage_, path_, format);
+    layout::check_history(format, options, path_);
+    refuse_to_replace_history(storage_, path_, format, options);
     publisher_ = Publisher::build(storage_, path_, format, options.durability != Durability::none);
     publisher_->set_apply_interval(options.apply_every_s);
+    refuse_unconditional(storage_, path_, format);
     return layout::make_planner(format, file_to_plan(has_own_file), layout::Start::fresh, settings);
   }
   publisher_ = Publisher::reopen(storage_, path_);
   publisher_->set_apply_interval(options.apply_every_s);
   const layout::Format& format = layout::format_in(publisher_->file(), options.format);
+  layout::check_history(format, options, path_);
+  refuse_unconditional(storage_, path_, format);
   auto planner =
       layout::make_planner(format, file_to_plan(has_own_file), layout::Start::append, settings);
   const layout::Format& found = layout::format_named(planner->format());
@@ -173,7 +204,10 @@ void CommitPlanner::stamp(layout::CommitRequest& request) {
 
 /// Preallocates what was planned.
 void CommitPlanner::reserve(const layout::CommitPlan& plan) {
-  storage::make_objects(storage_, path_, plan.objects);
+  // Names in a history are used once: in an object store there is nothing to remove or to make.
+  if (storage_.whole_files() == nullptr || !layout::format_named(planner_->format()).has_history) {
+    storage::make_objects(storage_, path_, plan.objects);
+  }
   if (plan.space.length != 0) {
     storage::File& file = own_file_ ? *own_file_ : publisher_->file();
     file.map(plan.objects);

@@ -29,30 +29,54 @@ std::pair<std::string, std::vector<std::uint32_t>> chunk_of(const std::string& o
   return {object.substr(0, slash), index};
 }
 
-/// A commit is a rename of the ref there, which object stores do not have.
-void refuse_objects(const storage::File& file, const PlannerOptions& options) {
-  if (options.whole_objects) {
-    throw Error(Code::unsupported, file.path() +
-                                       ": format icechunk is written to file systems only: use "
-                                       "format zarr here, or copy the repository to the store");
+void replace_word(std::string& text, const std::string& word, const std::string& by) {
+  for (std::size_t at = text.find(word); at != std::string::npos;
+       at = text.find(word, at + by.size())) {
+    text.replace(at, word.size(), by);
   }
 }
 
+std::string message_of(std::uint64_t step) { return "step " + std::to_string(step); }
+
 }  // namespace
+
+IcechunkPlanner::IcechunkPlanner(storage::File& file, const PlannerOptions& options)
+    : file_(file), options_(options) {
+  check_ref(options_.branch, file.path() + ": branch");
+  if (options_.tags.empty()) {
+    return;
+  }
+  check_ref(tag_of(0), file.path() + ": tags");
+  if (options_.tags.find("{step}") == std::string::npos) {
+    throw Error(Code::invalid_argument, file.path() + ": tags " + model::quoted(options_.tags) +
+                                            ": every step needs a name of its own: use {step} in "
+                                            "it, as in step-{step}");
+  }
+}
+
+std::string IcechunkPlanner::tag_of(std::uint64_t step) const {
+  std::string tag = options_.tags;
+  replace_word(tag, "{step}", std::to_string(step));
+  replace_word(tag, "{branch}", options_.branch);
+  return tag;
+}
+
+/// Icechunk leaves a mark where a tag was removed: no other one may have its name.
+bool IcechunkPlanner::has_tag(const std::string& tag) {
+  return file_.object_bytes(tag_name(tag)) || file_.object_bytes(tag_name(tag) + ".deleted");
+}
 
 std::unique_ptr<IcechunkPlanner> IcechunkPlanner::create(storage::File& file,
                                                          const PlannerOptions& options) {
-  refuse_objects(file, options);
-  std::unique_ptr<IcechunkPlanner> planner(new IcechunkPlanner(file));
+  std::unique_ptr<IcechunkPlanner> planner(new IcechunkPlanner(file, options));
   planner->zarr_ = zarr::ZarrPlanner::create(file, options);
   return planner;
 }
 
 std::unique_ptr<IcechunkPlanner> IcechunkPlanner::append(storage::File& file,
                                                          const PlannerOptions& options) {
-  refuse_objects(file, options);
-  std::unique_ptr<IcechunkPlanner> planner(new IcechunkPlanner(file));
-  View& view = planner->view_.emplace(file);
+  std::unique_ptr<IcechunkPlanner> planner(new IcechunkPlanner(file, options));
+  View& view = planner->view_.emplace(file, options.branch);
   planner->zarr_ = zarr::ZarrPlanner::append(view, options);
   std::set<std::string> rewritten;
   for (const Node& node : view.repository().snapshot().nodes) {
@@ -60,9 +84,34 @@ std::unique_ptr<IcechunkPlanner> IcechunkPlanner::append(storage::File& file,
       rewritten.insert(node.path.substr(1));
     }
   }
-  planner->state_ = {History(view.repository(), rewritten), view.repository().ref()};
+  planner->state_ = {History(view.repository(), rewritten), view.repository().ref(), true};
   planner->committed_ = planner->state_;
+  planner->find_untagged();
   return planner;
+}
+
+/// A tag follows its commit: a run may have ended in between.
+void IcechunkPlanner::find_untagged() {
+  const std::uint64_t steps = zarr_->steps();
+  if (options_.tags.empty() || steps == 0 || state_.ref.empty()) {
+    return;
+  }
+  const std::string message = view_->repository().snapshot().message;
+  const std::string tag = tag_of(steps - 1);
+  if (message.substr(0, message.find(',')) == message_of(steps - 1) && !has_tag(tag)) {
+    untagged_ = {tag_name(tag), state_.ref, true};
+  }
+}
+
+/// Where objects are written whole, one that nobody writes is not there, and a manifest that names
+/// it would mislead.
+void IcechunkPlanner::define(const model::Definition& definition) {
+  if (options_.whole_objects && definition.partial) {
+    throw Error(Code::unsupported, file_.path() + ": " + definition.name +
+                                       ": format icechunk holds no partial variables on an object "
+                                       "store: put all of it, or use format zarr");
+  }
+  zarr_->define(definition);
 }
 
 bool IcechunkPlanner::rewrites(const std::string& node) {
@@ -78,8 +127,18 @@ storage::Segment IcechunkPlanner::in_file(storage::Segment object) {
   return object;
 }
 
+void IcechunkPlanner::take_tag(const CommitRequest& request) {
+  tag_ = request.is_step && !options_.tags.empty() ? tag_of(zarr_->steps()) : "";
+  if (!tag_.empty() && has_tag(tag_)) {
+    throw Error(Code::exists, file_.path() + ": the tag " + model::quoted(tag_) +
+                                  " is there already, or was removed, and tags never change: set "
+                                  "`tags` to other names");
+  }
+}
+
 CommitPlan IcechunkPlanner::plan_commit(const CommitRequest& request) {
   ids_.clear();
+  take_tag(request);
   CommitPlan plan = zarr_->plan_commit(request);
   // What Zarr would remove was never in the snapshots to come.
   std::erase_if(plan.objects, [](const auto& object) { return object.length == 0; });
@@ -87,7 +146,7 @@ CommitPlan IcechunkPlanner::plan_commit(const CommitRequest& request) {
     object = in_file(std::move(object));
   }
   modified_ns_ = request.modified_ns;
-  message_ = request.is_step ? "step " + std::to_string(plan.step) : "data without a step";
+  message_ = request.is_step ? message_of(plan.step) : "data without a step";
   if (request.is_step && !std::isnan(request.time)) {
     message_ += ", time " + zarr::Json(request.time).dump();
   }
@@ -158,12 +217,8 @@ MetadataUpdate IcechunkPlanner::seal() {
   }
   take_documents(sealed);
   const std::int64_t written_ns = modified_ns_ != 0 ? modified_ns_ : model::wall_clock_ns();
-  if (state_.ref.empty()) {
-    Snapshot first;
-    first.id = first_snapshot_id();
-    first.written_us = static_cast<std::uint64_t>(written_ns / 1000);
-    first.message = "Repository initialized";
-    update.before.push_back({snapshot_name(first.id), encode(first)});
+  if (!std::exchange(state_.is_there, true)) {
+    begin(update, static_cast<std::uint64_t>(written_ns / 1000));
   }
   const std::string message = message_.empty() ? "metadata" : message_;
   for (Document& document :
@@ -173,11 +228,34 @@ MetadataUpdate IcechunkPlanner::seal() {
   // What the ref must be when it is replaced: another program may not know of the lease.
   update.root.push_back({0, state_.ref});
   state_.ref = bytes_of(ref_text(state_.history.snapshot()));
-  update.manifest = {ref_name(default_branch), state_.ref};
+  update.manifest = {ref_name(options_.branch), state_.ref};
+  if (!untagged_.name.empty()) {
+    update.after.push_back(std::exchange(untagged_, {}));
+  }
+  if (!tag_.empty()) {
+    update.after.push_back({tag_name(tag_), state_.ref, true});
+  }
   ids_.clear();
   message_.clear();
+  tag_.clear();
   modified_ns_ = 0;
   return update;
+}
+
+/// The first snapshot, which is empty: where the branch is another one, the default branch, without
+/// which nothing is a repository, stays there.
+void IcechunkPlanner::begin(MetadataUpdate& update, std::uint64_t written_us) {
+  Snapshot first;
+  first.id = first_snapshot_id();
+  first.written_us = written_us;
+  first.message = "Repository initialized";
+  Document document{snapshot_name(first.id), encode(first)};
+  if (options_.branch == default_branch) {
+    update.before.push_back(std::move(document));
+    return;
+  }
+  update.begins.push_back(std::move(document));
+  update.begins.push_back({ref_name(default_branch), bytes_of(ref_text(first.id)), true});
 }
 
 void IcechunkPlanner::planned() {
@@ -199,6 +277,7 @@ void IcechunkPlanner::abandon() {
   under_way_.clear();
   ids_.clear();
   message_.clear();
+  tag_.clear();
   state_ = committed_;
 }
 

@@ -1,5 +1,5 @@
 // The planner of Icechunk repositories: that of Zarr says what a step consists of; here its objects
-// become files with ids, and every commit a snapshot of the main branch.
+// become files with ids, and every commit a snapshot of a branch.
 //
 // Invariants: no file is written twice, and none is removed, so every snapshot stays as it was; the
 // ref of the branch makes a commit visible, and is replaced only where it still leads to the
@@ -33,7 +33,7 @@ class IcechunkPlanner final : public Planner {
   Tiling tiling(std::uint32_t variable) const override { return zarr_->tiling(variable); }
   std::uint64_t steps() const override { return zarr_->steps(); }
   std::uint64_t committed_end() const override { return file_.size(); }
-  void define(const model::Definition& definition) override { zarr_->define(definition); }
+  void define(const model::Definition& definition) override;
   void set_attribute(const model::Attribute& attribute) override {
     zarr_->set_attribute(attribute);
   }
@@ -52,17 +52,24 @@ class IcechunkPlanner final : public Planner {
   /// What a commit changes, and abandon() brings back.
   struct State {
     History history;
-    std::vector<std::byte> ref;  ///< empty: there is none yet
+    std::vector<std::byte> ref;  ///< of the branch; empty: there is none yet
+    bool is_there = false;       ///< the repository
   };
 
-  explicit IcechunkPlanner(storage::File& file) : file_(file) {}
+  IcechunkPlanner(storage::File& file, const PlannerOptions& options);
   /// Is it an array whose chunks are written again and again?
   static bool rewrites(const std::string& node);
   storage::Segment in_file(storage::Segment object);
   void take_chunk(const std::string& object, const ObjectId& id, std::uint64_t bytes);
   void take_documents(const MetadataUpdate& sealed);
+  std::string tag_of(std::uint64_t step) const;
+  bool has_tag(const std::string& tag);
+  void find_untagged();
+  void take_tag(const CommitRequest& request);
+  void begin(MetadataUpdate& update, std::uint64_t written_us);
 
   storage::File& file_;
+  const PlannerOptions options_;
   std::optional<View> view_;  ///< of an existing repository
   std::unique_ptr<zarr::ZarrPlanner> zarr_;
   State state_;      ///< with the commit under way
@@ -70,6 +77,8 @@ class IcechunkPlanner final : public Planner {
   std::deque<State> under_way_;
   std::map<std::string, ObjectId> ids_;  ///< of the objects of the commit under way
   std::string message_;
+  std::string tag_;    ///< of the commit under way
+  Document untagged_;  ///< the tag of a step after which a run ended before it had its tag
   std::int64_t modified_ns_ = 0;
 };
 

@@ -47,12 +47,26 @@ bool is_inside(const std::vector<std::uint32_t>& index, const std::vector<Range>
 }  // namespace
 
 std::string ref_name(const std::string& branch) { return "refs/branch." + branch + "/ref.json"; }
+std::string tag_name(const std::string& tag) { return "refs/tag." + tag + "/ref.json"; }
 std::string snapshot_name(const ObjectId& id) { return "snapshots/" + text_of(id); }
 std::string manifest_name(const ObjectId& id) { return "manifests/" + text_of(id); }
 std::string log_name(const ObjectId& id) { return "transactions/" + text_of(id); }
 std::string chunk_name(const ObjectId& id) { return "chunks/" + text_of(id); }
 
 std::string ref_text(const ObjectId& id) { return R"({"snapshot":")" + text_of(id) + "\"}"; }
+
+void check_ref(const std::string& name, const std::string& what) {
+  constexpr std::size_t most_bytes = 200;
+  const bool is_plain = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return c > ' ' && c < 0x7f && c != '/' && c != '@' && c != '*' && c != '\\';
+  });
+  if (name.empty() || name.size() > most_bytes || !is_plain || name[0] == '.') {
+    throw Error(Code::bad_name,
+                what + ": " + model::quoted(name) +
+                    " is no name of a branch or a tag: use up to 200 letters, digits, dots, dashes "
+                    "and underscores, not beginning with a dot");
+  }
+}
 
 bool is_repository(storage::File& store) {
   if (store.objects() == nullptr) {
@@ -63,15 +77,19 @@ bool is_repository(storage::File& store) {
   return is_metadata(begin) || snapshot_in(begin).has_value();
 }
 
-Repository::Repository(storage::File& store) : store_(store) {
-  std::vector<std::byte> file = begin_of(store);
+Repository::Repository(storage::File& store, const std::string& branch) : store_(store) {
+  const bool is_default = branch == default_branch;
+  std::vector<std::byte> file =
+      is_default ? std::vector<std::byte>{} : zarr::read_document(store, ref_name(branch));
+  const bool is_there = is_default || !file.empty();
+  file = file.empty() ? begin_of(store) : file;
   std::string what = store.path();
   if (!is_metadata(file)) {
     const auto id = snapshot_in(file);
     if (!id) {
       throw Error(Code::damaged, what + ": its ref names no snapshot of Icechunk");
     }
-    ref_ = file;
+    ref_ = is_there ? file : std::vector<std::byte>{};
     what += "/" + snapshot_name(*id);
     file = zarr::read_document(store, snapshot_name(*id));
     if (file.empty()) {

@@ -17,6 +17,9 @@ namespace sluice::layout::icechunk {
 inline constexpr const char* default_branch = "main";
 
 std::string ref_name(const std::string& branch);
+std::string tag_name(const std::string& tag);
+/// Error bad_name for what cannot be the name of a branch or a tag; it begins with `what`.
+void check_ref(const std::string& name, const std::string& what);
 std::string snapshot_name(const ObjectId& id);
 std::string manifest_name(const ObjectId& id);
 std::string log_name(const ObjectId& id);
@@ -29,11 +32,13 @@ bool is_repository(storage::File& store);
 
 class Repository {
  public:
-  /// The snapshot at which `store` was opened. Error damaged, version.
-  explicit Repository(storage::File& store);
+  /// The head of `branch`, or, where there is none, the snapshot at which `store` was opened: the
+  /// head of the default branch, another ref or a snapshot. Error damaged, version.
+  explicit Repository(storage::File& store, const std::string& branch = default_branch);
 
   const Snapshot& snapshot() const noexcept { return snapshot_; }
-  /// The bytes of the ref at which it was opened; empty: at a snapshot.
+  /// The bytes of the ref at which it was opened; empty: at a snapshot, or there is no such
+  /// branch.
   const std::vector<std::byte>& ref() const noexcept { return ref_; }
   /// Nothing where there is no such node. Paths here have no slash in front: "" is the root.
   const Node* find(const std::string& path) const;

@@ -18,8 +18,9 @@ namespace sluice::layout::icechunk {
 
 class View final : public storage::File, public storage::Objects {
  public:
-  /// `store` must outlive the view.
-  explicit View(storage::File& store) : store_(store), repository_(store) {}
+  /// `store` must outlive the view. The rest as Repository.
+  explicit View(storage::File& store, const std::string& branch = default_branch)
+      : store_(store), repository_(store, branch) {}
 
   Repository& repository() noexcept { return repository_; }
   /// The file of the repository that an object of the view is; "" for one in memory.

@@ -29,6 +29,10 @@ class ByPath final : public Storage {
     changing(from);
     changing(to).rename(from, to);
   }
+  void rename_new(const std::string& from, const std::string& to) override {
+    changing(from);
+    changing(to).rename_new(from, to);
+  }
   void remove(const std::string& path) override { changing(path).remove(path); }
   bool is_link(const std::string& path) override { return of(path).is_link(path); }
   bool remove_if(const std::string& path,

@@ -135,6 +135,21 @@ class ObjectLease final : public Lease {
                                 " s without a sign of it");
 }
 
+/// Puts the record, and returns its etag. Where the answer to a put that arrived is lost, the next
+/// try is refused by the record itself: the random number with it tells whose it is.
+std::string put_record(Bucket& bucket, const std::string& name, const PutCondition& condition) {
+  const std::string number = random_text();
+  try {
+    return bucket.put(name, own_record(), condition, {0, number});
+  } catch (const Error& e) {
+    const auto there = e.code() == Code::locked ? bucket.head(name) : std::nullopt;
+    if (!there || there->commit != number) {
+      throw;
+    }
+    return there->etag;
+  }
+}
+
 /// The etag of the record that was put over a stale one.
 std::string take_over(Bucket& bucket, const std::string& name, const std::string& path) {
   std::vector<std::byte> text(most_object_record_bytes);
@@ -146,7 +161,7 @@ std::string take_over(Bucket& bucket, const std::string& name, const std::string
   if (running.value_or(facts.age_s < object_stale_after_s)) {
     refuse_holder(path, bucket.url_text(name), holder);
   }
-  return bucket.put(name, own_record(), {PutCondition::Kind::same, facts.etag});
+  return put_record(bucket, name, {PutCondition::Kind::same, facts.etag});
 }
 
 }  // namespace
@@ -157,7 +172,7 @@ std::unique_ptr<Lease> take_object_lease(Bucket& bucket, const std::string& key,
   const PutCondition absent{PutCondition::Kind::absent, ""};
   std::string etag;
   try {
-    etag = bucket.put(name, own_record(), absent);
+    etag = put_record(bucket, name, absent);
   } catch (const Error& e) {
     if (e.code() == Code::unsupported) {
       has_conditions = false;

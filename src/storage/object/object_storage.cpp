@@ -24,16 +24,6 @@ double request_timeout_s(double timeout_s) {
   return timeout_s > 0 ? timeout_s * share_of_timeout : no_limit_s;
 }
 
-std::string random_text() {
-  std::random_device random;
-  constexpr const char* digits = "0123456789abcdef";
-  std::string text;
-  for (int i = 0; i < 32; ++i) {
-    text += digits[random() & 15];
-  }
-  return text;
-}
-
 /// An object that is read: its bytes never change.
 class ObjectReader final : public File {
  public:
@@ -121,6 +111,16 @@ class ObjectWriter final : public File {
 };
 
 }  // namespace
+
+std::string random_text() {
+  std::random_device random;
+  constexpr const char* digits = "0123456789abcdef";
+  std::string text;
+  for (int i = 0; i < 32; ++i) {
+    text += digits[random() & 15];
+  }
+  return text;
+}
 
 ObjectStorage::ObjectStorage(const std::string& path, const ObjectStorageOptions& options)
     : root_("s3://" + parse_object_path(path).bucket),

@@ -41,6 +41,7 @@ class ObjectStorage final : public Storage, public WholeFiles {
   WholeFiles* whole_files() override { return this; }
 
   void put(const std::string& path, std::span<const std::byte> bytes) override;
+  bool has_conditions() const override { return has_conditions_; }
   void replace(const std::string& path, std::span<const std::byte> bytes, std::int64_t modified_ns,
                bool& in_doubt) override;
   std::unique_ptr<File> open_version(const std::string& path, std::uint64_t version,
@@ -69,6 +70,8 @@ class ObjectStorage final : public Storage, public WholeFiles {
   std::atomic<bool> may_have_leftovers_ = true;
 };
 
+/// A random number that goes with a put, by which it is known again.
+std::string random_text();
 /// The lease of the object `key`: lease.hpp says what it is.
 std::unique_ptr<Lease> take_object_lease(Bucket& bucket, const std::string& key,
                                          const std::string& path, bool& has_conditions);
