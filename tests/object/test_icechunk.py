@@ -127,6 +127,22 @@ def test_a_lost_answer_of_the_commit_is_no_failure(server, succeed):
     assert steps(server) == 4
 
 
+def settled_steps(server):
+    """After a kill. The server still carries out what it was sent, and keeps the checksums of its
+    objects beside them: for a moment they may not match what it returns."""
+    import time
+
+    import icechunk
+    for _ in range(20):
+        try:
+            return steps(server)
+        except icechunk.IcechunkError as error:
+            if "checksum mismatch" not in str(error):
+                raise
+            time.sleep(0.25)
+    return steps(server)
+
+
 @pytest.mark.parametrize("number", range(ROUNDS))
 def test_a_killed_run_leaves_whole_snapshots(server, job, succeed, number):
     import random
@@ -140,7 +156,7 @@ def test_a_killed_run_leaves_whole_snapshots(server, job, succeed, number):
     import jobs
     jobs.kill_job(running.run)
     running.wait()
-    found = steps(server) if server.object_path(
+    found = settled_steps(server) if server.object_path(
         "data", PREFIX + "/refs/branch.main/ref.json").exists() else 0
     # With `forward` a step is durable later than its end.
     assert (last if number % 2 == 0 else -1) < found <= 40
