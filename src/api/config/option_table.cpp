@@ -212,7 +212,7 @@ std::vector<Option> make_table() {
       steps_option<&Options::split_steps>("split_steps", "a new part after so many; 0: none"),
       bytes_option<&Options::split_bytes>("split_bytes", "a new part at so many; 0: none"),
       count_option<&Options::ranks_per_node>("ranks_per_node", "pretend such nodes; 0: real ones"),
-      text_option<&Options::storage>("storage", "direct | posix | mpiio | auto"),
+      text_option<&Options::storage>("storage", "direct | writeback | posix | mpiio | auto"),
       text_option<&Options::hints>("hints", "of MPI-IO: cb_nodes=1,romio_cb_write=enable"),
       bytes_option<&Options::budget_bytes>("budget_bytes", "staging memory of one rank"),
       seconds_option<&Options::staging_idle_s>(
