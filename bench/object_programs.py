@@ -5,7 +5,6 @@ line; --list prints the jobs.
 Rank 0 starts the object store of the tests on the loopback, over a folder beside the file that the
 case names."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -13,16 +12,13 @@ import sys
 import time
 
 import numpy
-from mpi4py import MPI
+from rank_jobs import COLUMNS, comm, field, serve
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "tests", "object"))
 import server as servers  # noqa: E402
 
-comm = MPI.COMM_WORLD
-COLUMNS = 1024
 BUCKET = "data"
-SPARE_S = 0.001  # between two looks for the next job
 PART_MIB = 8     # of an upload in parts, as Sluice has them
 STREAMS = 8      # objects of a process at a time, as Sluice sends them
 PARTS = 4        # of an object at a time, the same
@@ -73,11 +69,6 @@ class Place:
         if self.server is not None:
             self.server.kill()
             shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def field(first, count):
-    values = numpy.arange(first * COLUMNS, (first + count) * COLUMNS, dtype="f8")
-    return values.reshape(count, COLUMNS) * 0.5
 
 
 def by_sluice(kind):
@@ -146,38 +137,22 @@ def carry_out(way, parameters, place):
     return {"seconds": seconds, "bytes": comm.size * own * COLUMNS * 8}
 
 
-def jobs():
-    """The lines of rank 0; the others sleep until it has one, so as to disturb nobody."""
-    while True:
-        if comm.rank == 0:
-            line = sys.stdin.readline()
-            for rank in range(1, comm.size):
-                comm.send(line, rank)
-        else:
-            while not comm.iprobe(source=0):
-                time.sleep(SPARE_S)
-            line = comm.recv(source=0)
-        if not line:
-            return
-        yield line
-
-
 def main():
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join(WAYS))
-        return
     place = None
+
+    def in_place(job, parameters):
+        nonlocal place
+        place = place or Place(os.path.splitext(parameters["path"])[0] + ".server")
+        return carry_out(job, parameters, place)
+
     try:
-        for line in jobs():
-            job, *words = line.rstrip("\n").split("\t")
-            parameters = dict(word.split("=", 1) for word in words)
-            place = place or Place(os.path.splitext(parameters["path"])[0] + ".server")
-            values = carry_out(job, parameters, place)
-            if comm.rank == 0:
-                print(json.dumps({"contestant": job, "values": values}), flush=True)
+        serve(in_place)
     finally:
         if place is not None:
             place.end()
 
 
-main()
+if sys.argv[1:] == ["--list"]:
+    print("\n".join(WAYS))
+else:
+    main()

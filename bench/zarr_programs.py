@@ -4,7 +4,6 @@ zarr. Reads a job a line, and answers each with a line; --list prints the jobs.
 Rows are divided among the ranks, equally or in the ratio 9 : 11 : 9 : 11 ... What the ranks of a
 peer write never shares a chunk, without which nobody would write it safely."""
 
-import json
 import os
 import shutil
 import sys
@@ -13,13 +12,9 @@ import time
 import numpy
 import tensorstore
 import zarr
-from mpi4py import MPI
+from rank_jobs import COLUMNS, comm, field, serve
 
 import sluice
-
-comm = MPI.COMM_WORLD
-COLUMNS = 1024
-SPARE_S = 0.001  # between two looks for the next job
 
 
 def cuts(rows, is_equal):
@@ -29,11 +24,6 @@ def cuts(rows, is_equal):
         shares[-1] += 10 * comm.size - sum(shares)
     unit = rows // (10 * comm.size)
     return [unit * sum(shares[:rank]) for rank in range(comm.size + 1)], unit
-
-
-def field(first, count):
-    values = numpy.arange(first * COLUMNS, (first + count) * COLUMNS, dtype="f8")
-    return values.reshape(count, COLUMNS) * 0.5
 
 
 def by_sluice(options):
@@ -142,31 +132,7 @@ def carry_out(job, parameters):
     return {"seconds": seconds, "bytes": rows * COLUMNS * 8}
 
 
-def jobs():
-    """The lines of rank 0; the others sleep until it has one, so as to disturb nobody."""
-    while True:
-        if comm.rank == 0:
-            line = sys.stdin.readline()
-            for rank in range(1, comm.size):
-                comm.send(line, rank)
-        else:
-            while not comm.iprobe(source=0):
-                time.sleep(SPARE_S)
-            line = comm.recv(source=0)
-        if not line:
-            return
-        yield line
-
-
-def main():
-    if sys.argv[1:] == ["--list"]:
-        print("\n".join(JOBS))
-        return
-    for line in jobs():
-        job, *words = line.rstrip("\n").split("\t")
-        values = carry_out(job, dict(word.split("=", 1) for word in words))
-        if comm.rank == 0:
-            print(json.dumps({"contestant": job, "values": values}), flush=True)
-
-
-main()
+if sys.argv[1:] == ["--list"]:
+    print("\n".join(JOBS))
+else:
+    serve(carry_out)

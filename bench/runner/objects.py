@@ -1,11 +1,10 @@
 """Case object: an array into an object store on the loopback by all ranks, beside rclone."""
 
 import os
-import shlex
 import shutil
 
 from .cases import Contestant, Metric, at_least
-from .script import REPOSITORY, Script, python
+from .script import REPOSITORY, RankScript, environment_of_build
 
 NAME = "object"
 HELP = "Zarr and Icechunk into an S3 store on the loopback, beside multipart uploads by rclone"
@@ -15,28 +14,7 @@ SCRIPT = "object_programs.py"
 FOLDERS = {SCRIPT: os.path.join(REPOSITORY, "bench")}
 OURS = ("sluice-zarr", "sluice-icechunk")
 GOAL = 0.9
-
-
-def environment(build):
-    return (
-        ("SLUICE_LIBRARY", os.path.join(os.path.abspath(build), "libsluice.so")),
-        ("SLUICE_BUILD_DIR", os.path.abspath(build)),
-        ("PYTHONPATH", os.path.join(REPOSITORY, "python")),
-        ("PYTHONDONTWRITEBYTECODE", "1"),
-    )
-
-
-class Program(Script):
-    """Under mpirun."""
-
-    @staticmethod
-    def listing_environment():
-        build = os.environ.get("SLUICE_BUILD_DIR", os.path.join(REPOSITORY, "build", "bench"))
-        return environment(build)
-
-    @staticmethod
-    def command(executable, ranks, mpirun):
-        return [*shlex.split(mpirun), "-n", str(ranks), python(), executable]
+Program = RankScript
 
 
 def add_arguments(parser):
@@ -48,7 +26,7 @@ def add_arguments(parser):
 def contestants(options):
     names = [*OURS, *(["rclone"] if shutil.which("rclone") else [])]
     return [Contestant(name, SCRIPT, name, {"mib": options.mib, "object_mib": options.object_mib},
-                       "objects", name in OURS, ("durable",), environment(options.build))
+                       "objects", name in OURS, ("durable",), environment_of_build(options.build))
             for name in names]
 
 

@@ -1,6 +1,7 @@
 """A benchmark program that is a Python script."""
 
 import os
+import shlex
 import subprocess
 import sys
 
@@ -38,3 +39,27 @@ class Script(Program):
     def command(executable, ranks, mpirun):
         del ranks, mpirun
         return [python(), executable]
+
+
+def environment_of_build(build):
+    """With it a script has Sluice for Python, from the sources and a build."""
+    build = os.path.abspath(build)
+    return (
+        ("SLUICE_LIBRARY", os.path.join(build, "libsluice.so")),
+        ("SLUICE_BUILD_DIR", build),
+        ("PYTHONPATH", os.path.join(REPOSITORY, "python")),
+        ("PYTHONDONTWRITEBYTECODE", "1"),
+    )
+
+
+class RankScript(Script):
+    """Under mpirun, with Sluice."""
+
+    @staticmethod
+    def listing_environment():
+        build = os.environ.get("SLUICE_BUILD_DIR", os.path.join(REPOSITORY, "build", "bench"))
+        return environment_of_build(build)
+
+    @staticmethod
+    def command(executable, ranks, mpirun):
+        return [*shlex.split(mpirun), "-n", str(ranks), python(), executable]

@@ -1,10 +1,9 @@
 """Case zarr: one array into a new Zarr store by all ranks, beside zarr-python and tensorstore."""
 
 import os
-import shlex
 
 from .cases import Contestant, Metric, at_least
-from .script import REPOSITORY, Script, python
+from .script import REPOSITORY, RankScript, environment_of_build
 
 NAME = "zarr"
 HELP = "Zarr and Icechunk stores, with equal and unequal blocks: zarr-python, tensorstore, Sluice"
@@ -15,27 +14,7 @@ FOLDERS = {SCRIPT: os.path.join(REPOSITORY, "bench")}
 OURS = ("sluice", "sluice-rectilinear", "sluice-icechunk")
 PEERS = ("zarr-python", "tensorstore")
 GOAL = 0.9
-
-
-def environment(build):
-    return (
-        ("SLUICE_LIBRARY", os.path.join(os.path.abspath(build), "libsluice.so")),
-        ("PYTHONPATH", os.path.join(REPOSITORY, "python")),
-        ("PYTHONDONTWRITEBYTECODE", "1"),
-    )
-
-
-class Program(Script):
-    """Under mpirun."""
-
-    @staticmethod
-    def listing_environment():
-        build = os.environ.get("SLUICE_BUILD_DIR", os.path.join(REPOSITORY, "build", "bench"))
-        return environment(build)
-
-    @staticmethod
-    def command(executable, ranks, mpirun):
-        return [*shlex.split(mpirun), "-n", str(ranks), python(), executable]
+Program = RankScript
 
 
 def add_arguments(parser):
@@ -52,7 +31,7 @@ def contestants(options):
                 found.append(Contestant(
                     f"{name} {metric}", SCRIPT, f"{name}/{blocks}/{metric}", {"mib": options.mib},
                     f"{blocks} blocks, {metric}", name in OURS, (metric,),
-                    environment(options.build)))
+                    environment_of_build(options.build)))
     return found
 
 
