@@ -157,9 +157,7 @@ Found examine_branch(const BranchRun& run, Reach reach) {
       found.violation = e.what();
     }
     if (!found.violation.empty()) {
-      found.violation = "crash after " + std::to_string(image.place) + " of " +
-                        std::to_string(run.log->records().size()) + " calls, choice " +
-                        image.choice + ": " + found.violation;
+      found.violation = describe(image, run.log->records().size()) + ": " + found.violation;
     }
     return found.violation.empty();
   };

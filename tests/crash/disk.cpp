@@ -48,6 +48,11 @@ void grow(Bytes& content, std::uint64_t bytes, std::uint64_t salt) {
 
 }  // namespace
 
+std::string describe(const CrashDisk& disk, std::size_t calls) {
+  return "crash after " + std::to_string(disk.place) + " of " + std::to_string(calls) +
+         " calls, choice " + disk.choice;
+}
+
 CrashDisks::CrashDisks(const Files& base, const std::vector<Record>& records, Reach reach,
                        const DiskLimits& limits)
     : records_(records), reach_(reach), limits_(limits), random_(limits.seed) {

@@ -48,6 +48,9 @@ struct CrashDisk {
   Files files;
 };
 
+/// Where the crash was, of so many calls, and what landed: for messages.
+std::string describe(const CrashDisk& disk, std::size_t calls);
+
 class CrashDisks {
  public:
   /// `base`: what was there before the first record, durably. `records` must outlive the object.

@@ -172,9 +172,7 @@ Counts examine(const Recorded& run, Reach reach) {
     ++(seen.insert(digest.value()).second ? counts.disks : counts.repeated);
     counts.violation = violation_of(run, image);
     if (!counts.violation.empty()) {
-      counts.violation = "crash after " + std::to_string(image.place) + " of " +
-                         std::to_string(run.log->records().size()) + " calls, choice " +
-                         image.choice + ": " + counts.violation;
+      counts.violation = describe(image, run.log->records().size()) + ": " + counts.violation;
     }
     return counts.violation.empty();
   };

@@ -112,8 +112,7 @@ class Examiner {
 
   std::string describe(const CrashDisk& disk) const {
     const auto& records = recording_.log->records();
-    std::string text = "crash after " + std::to_string(disk.place) + " of " +
-                       std::to_string(records.size()) + " calls, choice " + disk.choice;
+    std::string text = test::describe(disk, records.size());
     if (disk.place > 0) {
       const storage::Record& last = records[disk.place - 1];
       text += std::string(" (last: rank ") + std::to_string(last.rank) + " " +
