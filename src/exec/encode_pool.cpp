@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "storage/background_thread.hpp"
+
 namespace sluice::exec {
 
 std::size_t idle_cores(const Transport& transport) {
@@ -32,8 +34,11 @@ void for_each_in_threads(std::size_t items, std::size_t threads,
     }
   };
   std::vector<std::jthread> others;
-  for (std::size_t thread = 1; thread < std::min(threads, items); ++thread) {
-    others.emplace_back(run, thread);
+  {
+    const storage::SignalsBlocked signals;
+    for (std::size_t thread = 1; thread < std::min(threads, items); ++thread) {
+      others.emplace_back(run, thread);
+    }
   }
   run(0);
   others.clear();  // joins

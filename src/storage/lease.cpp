@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "storage/background_thread.hpp"
 #include "storage/calls.hpp"
 #include "storage/lease_record.hpp"
 #include "storage/own_process.hpp"
@@ -118,7 +119,7 @@ class FileLease final : public Lease {
   /// Renews the time of the record until it is stopped.
   class Renewal {
    public:
-    explicit Renewal(int fd) : fd_(fd), thread_([this] { run(); }) {}
+    explicit Renewal(int fd) : fd_(fd), thread_(start_background([this] { run(); })) {}
     int descriptor() const { return fd_; }
     int stop() {
       {

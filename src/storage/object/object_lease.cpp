@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "sluice/error.hpp"
+#include "storage/background_thread.hpp"
 #include "storage/lease_record.hpp"
 #include "storage/object/object_storage.hpp"
 #include "storage/own_process.hpp"
@@ -57,7 +58,7 @@ class ObjectLease final : public Lease {
           key_(std::move(key)),
           etag_(std::move(etag)),
           has_conditions_(has_conditions),
-          thread_([this] { run(); }) {}
+          thread_(start_background([this] { run(); })) {}
     void stop() {
       {
         const std::lock_guard lock(mutex_);

@@ -3,6 +3,8 @@
 #include <exception>
 #include <utility>
 
+#include "storage/background_thread.hpp"
+
 namespace sluice::storage {
 
 Workers::~Workers() {
@@ -22,7 +24,7 @@ void Workers::submit(std::function<void()> task) {
     const std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));
     if (idle_ < tasks_.size() && threads_.size() < most_) {
-      threads_.emplace_back([this] { run(); });
+      threads_.push_back(start_background([this] { run(); }));
     }
   }
   changed_.notify_one();
