@@ -480,7 +480,7 @@ void random_case(std::uint64_t seed) {
 
 TEST(RoundTrip, RandomDecompositions) {
   const char* only = std::getenv("SLUICE_SEED");
-  for (int i = 0; i < case_count(200, 40, 5000); ++i) {
+  for (int i = 0; i < case_count(200, 10, 5000); ++i) {
     const std::uint64_t seed =
         only != nullptr ? std::strtoull(only, nullptr, 10) : 500000 + static_cast<std::uint64_t>(i);
     try {

@@ -77,7 +77,8 @@ install_own() {
   fi
 }
 
-# The library serves that MPI too; what has to be compiled anew are the Fortran modules.
+# The library serves that MPI too; what has to be compiled anew are the Fortran modules, and those
+# alone.
 install_other() {
   [ "$SLUICE_HAS_FORTRAN" = 1 ] || return 0
   components=(fortran)
@@ -90,6 +91,7 @@ install_other() {
   [ "$(grep -Ec '^--   (apps  *none|tests  *not built.*)$' "$place/configure-$mpi.log")" = 2 ] ||
     fail "tests or small simulations are built unless told ($place/configure-$mpi.log)"
   quietly "$place/build-$mpi.log" cmake --build "$build" -j 2 --target "${targets[@]}"
+  ! grep -q "Building CXX" "$place/build-$mpi.log" || fail "the modules need the library's objects"
   install_from "$build" "$prefix"
 }
 
@@ -177,9 +179,11 @@ make_environment() {
   unset PYTHONPATH SLUICE_LIBRARY
   command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
   export CC=cc CXX=c++  # as the other builds: ccache goes by the name
+  # Not optimised: it is soon compiled.
   quietly "$work/pip.log" "$work/venv/bin/python" -m pip install --no-index --no-deps \
     --no-build-isolation --disable-pip-version-check \
-    --config-settings=build-dir="$SLUICE_BUILD_DIR-pip" "$SLUICE_SOURCE_DIR"
+    --config-settings=build-dir="$SLUICE_BUILD_DIR-pip" \
+    --config-settings=cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O0 "$SLUICE_SOURCE_DIR"
   cd "$work"
 }
 

@@ -8,6 +8,7 @@
 
 #include "crash/buggy.hpp"
 #include "crash/oracle.hpp"
+#include "support/world.hpp"
 
 namespace sluice::test {
 namespace {
@@ -27,9 +28,13 @@ OracleOptions options(const Planted& planted) {
   options.most_violations = 1;
   const bool is_set = planted.keep != 0 || planted.strategy != "shared";
   options.most_disks = is_set ? 900 : 1500;  // those of a set take longer to look at
+  if (planted.bug == Bug::none && !is_long()) {
+    options.most_disks = is_set ? 150 : 300;  // most bugs are caught by then
+  }
   if (planted.scenario == "many_steps") {
     options.most_disks = 20000;  // the journal begins anew after many of them
     options.limits.per_place = 2;
+    options.second_crash_every = 50;  // recovery makes hundreds of calls there
   }
   if (planted.in_recovery) {
     options.wrap_recovery = [bug = planted.bug](auto inner, int rank) {

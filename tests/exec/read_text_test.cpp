@@ -8,11 +8,10 @@
 #include "sluice/error.hpp"
 #include "storage/memory.hpp"
 #include "storage/recording.hpp"
+#include "support/world.hpp"
 
 namespace sluice::exec {
 namespace {
-
-constexpr int many = 6144;
 
 std::shared_ptr<storage::MemoryStorage> storage_with(const std::string& name,
                                                      const std::string& bytes) {
@@ -30,7 +29,8 @@ std::string text_of(std::size_t bytes) {
   return text;
 }
 
-TEST(ReadText, SixThousandRanksAreOneOpen) {
+TEST(ReadText, ThousandsOfRanksAreOneOpen) {
+  const int many = test::case_count(6144, 512, 6144);  // each rank is a thread
   const std::string text = text_of(5000);
   const auto memory = storage_with("input", text);
   const auto log = std::make_shared<storage::Log>();
