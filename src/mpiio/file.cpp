@@ -108,32 +108,48 @@ int agree(const File& file, int error_class) {
   return worst;
 }
 
-void set_size(File& file, std::int64_t bytes) {
-  if (file.ranks > 1) {
-    check(mpi.Barrier(file.comm), "synchronising the ranks");
+int gather_worst(const File& file, int error_class) {
+  if (file.ranks == 1) {
+    return error_class;
   }
-  together(file, [&] {
-    if (bytes < 0) {
-      throw Fault(MPI_ERR_ARG, "a negative size");
-    }
-    if (!file.may_write()) {
-      throw Fault(MPI_ERR_READ_ONLY, "the file is open for reading");
-    }
-    if (file.rank == 0) {
-      wait_for_all_pending(file);
-      file.storage->resize(static_cast<std::uint64_t>(bytes));
-    }
-  });
+  int worst = error_class;
+  check(mpi.Reduce(&error_class, &worst, 1, MPI_INT, MPI_MAX, 0, file.comm), "agreeing");
+  return worst;
+}
+
+int hear_from_first(const File& file, int error_class) {
+  if (file.ranks > 1) {
+    check(mpi.Bcast(&error_class, 1, MPI_INT, 0, file.comm), "agreeing");
+  }
+  return error_class;
+}
+
+namespace {
+
+void check_resizing(const File& file, std::int64_t bytes) {
+  if (bytes < 0) {
+    throw Fault(MPI_ERR_ARG, "a negative size");
+  }
+  if (!file.may_write()) {
+    throw Fault(MPI_ERR_READ_ONLY, "the file is open for reading");
+  }
+}
+
+}  // namespace
+
+void set_size(File& file, std::int64_t bytes) {
+  each_then_first(
+      file, [&] { check_resizing(file, bytes); },
+      [&] {
+        check_resizing(file, bytes);
+        wait_for_all_pending(file);
+        file.storage->resize(static_cast<std::uint64_t>(bytes));
+      });
 }
 
 void preallocate(File& file, std::int64_t bytes) {
   together(file, [&] {
-    if (bytes < 0) {
-      throw Fault(MPI_ERR_ARG, "a negative size");
-    }
-    if (!file.may_write()) {
-      throw Fault(MPI_ERR_READ_ONLY, "the file is open for reading");
-    }
+    check_resizing(file, bytes);
     if (file.rank == 0) {
       wait_for_all_pending(file);
       const auto wanted = static_cast<std::uint64_t>(bytes);
@@ -145,34 +161,54 @@ void preallocate(File& file, std::int64_t bytes) {
   });
 }
 
-void sync(File& file) {
+namespace {
+
+/// Is this the lowest rank of its node? Collective.
+bool leads_node(File& file) {
   if (!file.node.leads) {
-    file.node.leads = true;
-    if (file.ranks > 1) {
-      MPI_Comm node = MPI_COMM_NULL;
-      int rank_on_node = 0;
-      check(mpi.Comm_split_type(file.comm, MPI_COMM_TYPE_SHARED, file.rank, MPI_INFO_NULL, &node),
-            "finding the ranks of a node");
-      check(mpi.Comm_rank(node, &rank_on_node), "asking for the rank");
-      check(mpi.Comm_free(&node), "freeing a communicator");
-      file.node.leads = rank_on_node == 0;
-    }
+    MPI_Comm node = MPI_COMM_NULL;
+    int rank_on_node = 0;
+    check(mpi.Comm_split_type(file.comm, MPI_COMM_TYPE_SHARED, file.rank, MPI_INFO_NULL, &node),
+          "finding the ranks of a node");
+    check(mpi.Comm_rank(node, &rank_on_node), "asking for the rank");
+    check(mpi.Comm_free(&node), "freeing a communicator");
+    file.node.leads = rank_on_node == 0;
   }
+  return *file.node.leads;
+}
+
+void write_own_pending(File& file) {
+  if (file.behind) {
+    file.behind->wait_own();
+    file.behind->rethrow();
+  }
+}
+
+void sync_storage(File& file) {
+  wait_for_all_pending(file);
+  if (file.may_write()) {
+    file.storage->sync();
+  }
+}
+
+}  // namespace
+
+void sync(File& file) {
   // All bytes are in the file when their write has returned, or nothing is pending any more; one
   // sync on a node covers them.
   const Stopwatch watch(&file.report.sync_s);
   file.report.pattern.end_step();
-  if (file.ranks > 1) {
-    check(mpi.Barrier(file.comm), "synchronising the ranks");
+  if (file.node.is_only) {
+    each_then_first(
+        file, [&] { write_own_pending(file); }, [&] { sync_storage(file); });
+    return;
   }
+  const bool leads = leads_node(file);
+  check(mpi.Barrier(file.comm), "synchronising the ranks");
   together(file, [&] {
-    if (file.behind) {
-      file.behind->wait_own();
-      file.behind->rethrow();
-    }
-    wait_for_all_pending(file);
-    if (*file.node.leads && file.may_write()) {
-      file.storage->sync();
+    write_own_pending(file);
+    if (leads) {
+      sync_storage(file);
     }
   });
 }

@@ -5,6 +5,7 @@
 // datatypes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -94,6 +95,10 @@ File* file_of_fortran(int index);
 
 /// The maximum over the ranks: for classes, the one that all return. Collective.
 int agree(const File& file, int error_class);
+/// The same on rank 0 alone, when all ranks have called; others go on with their own.
+int gather_worst(const File& file, int error_class);
+/// What rank 0 has.
+int hear_from_first(const File& file, int error_class);
 /// Runs `action` on every rank, and agrees. Collective; throws the same class on all.
 template <class Action>
 void together(File& file, Action&& action) {
@@ -104,6 +109,28 @@ void together(File& file, Action&& action) {
     error_class = class_of_current(file.path);
   }
   error_class = agree(file, error_class);
+  if (error_class != MPI_SUCCESS) {
+    throw Fault(error_class, "a collective call failed on at least one rank");
+  }
+}
+/// Runs `each` on every rank, then `first` on rank 0 when all have come that far, and agrees: half
+/// the messages of a barrier and an agreement. `first` runs whatever failed. Collective; throws the
+/// same class on all.
+template <class Each, class First>
+void each_then_first(File& file, Each&& each, First&& first) {
+  const auto class_after = [&](auto&& action) {
+    try {
+      action();
+      return static_cast<int>(MPI_SUCCESS);
+    } catch (...) {
+      return class_of_current(file.path);
+    }
+  };
+  int error_class = gather_worst(file, class_after(each));
+  if (file.rank == 0) {
+    error_class = std::max(error_class, class_after(first));
+  }
+  error_class = hear_from_first(file, error_class);
   if (error_class != MPI_SUCCESS) {
     throw Fault(error_class, "a collective call failed on at least one rank");
   }

@@ -234,40 +234,34 @@ File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
   return file.release();
 }
 
-namespace {
-
-/// All ranks have written what they had staged.
-void close_behind(File& file) {
-  if (!file.behind) {
-    return;
-  }
-  const std::unique_ptr<Behind> behind = std::move(file.behind);
-  behind->rethrow();
-  if (file.rank == 0) {
-    file.storage->sync();  // on one node: it covers the bytes of all
-  }
-}
-
-}  // namespace
-
 void close_file(File* closing) {
   const std::unique_ptr<File> file(closing);
   if (file->behind) {
     file->behind->wait_own();
   }
-  if (file->ranks > 1) {
-    // All bytes are in the file then, even for a rank that determines its size by other means.
-    check(mpi.Barrier(file->comm), "synchronising the ranks");
-  }
   file->report.pattern.end_step();
   file->report.tell(*file);
-  together(*file, [&] {
-    close_behind(*file);
-    file->storage.reset();
-    if (file->rank == 0 && (file->mode & MPI_MODE_DELETE_ON_CLOSE) != 0) {
-      file->files->remove(file->path);
-    }
-  });
+  // No rank returns before all bytes are in the file, even if it determines the size by other
+  // means.
+  each_then_first(
+      *file,
+      [&] {
+        if (file->behind) {
+          file->behind->rethrow();
+        }
+        if (file->rank != 0) {
+          file->storage.reset();
+        }
+      },
+      [&] {
+        if (file->behind) {
+          file->storage->sync();  // on one node: it covers the bytes of all
+        }
+        file->storage.reset();
+        if ((file->mode & MPI_MODE_DELETE_ON_CLOSE) != 0) {
+          file->files->remove(file->path);
+        }
+      });
 }
 
 void delete_file(const char* name) {

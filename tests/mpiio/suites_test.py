@@ -100,15 +100,19 @@ def main():
     place.mkdir(parents=True, exist_ok=True)
     suites.fetch(place)
     bad = 0
+    ran = 0
     for abi in TESTED:
         built = suites.Suites(place, place / f"built-{abi}", abi)
         programs = [program for program in built.all() if wanted(program)]
         for name, said in built.unbuilt.items():
             print(f"{abi} {name} was not built: {said.splitlines()[-1]}")
-        assert programs, "nothing to run"
+        if not programs:
+            continue  # another MPI's
+        ran += len(programs)
         bad += check(abi, programs)
         if abi == TESTED[0] and not ONLY:
             assert no_waits_is_noticed(abi, programs), "nobody notices that waits are missing"
+    assert ran, "nothing to run"
     if "SLUICE_SUITES_SOURCES" not in os.environ:
         shutil.rmtree(place)
     return 1 if bad else 0
