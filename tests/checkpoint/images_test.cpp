@@ -65,7 +65,7 @@ TEST_P(CheckpointImages, HoldWhatWasPromised) {
     for (const std::string& violation : counts.violations) {
       ADD_FAILURE() << title_of(kind, reach) << " (seed " << seed << "): " << violation;
     }
-    EXPECT_GT(counts.disks, is_long() ? 1500u : 50u);
+    EXPECT_GT(counts.disks, is_long() ? 1000u : 50u);
     EXPECT_TRUE(!kind.has_scratch || counts.fallbacks > (is_long() ? 100u : 2u));
   }
 }
