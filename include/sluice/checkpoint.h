@@ -271,7 +271,7 @@ SLUICE_API int sluice_checkpoint_save(sluice_checkpoint* checkpoint, double time
 /** Whether a checkpoint is due.
  *
  * Collective; call it once a step. The answer is the same on every rank: the clock of rank 0
- * decides. The call costs one reduction of a number. From the first call on SIGTERM and SIGUSR1,
+ * decides. The call costs one reduction of two numbers. From the first call on SIGTERM and SIGUSR1,
  * where the program has no handlers of its own, no longer end the process: they make a checkpoint
  * due on every rank, and so does the end of the job's time. sluice_checkpoint_ending() is then 1.
  * @param checkpoint  an open checkpoint

@@ -3,8 +3,12 @@
 #pragma once
 
 #include <cstdio>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "checkpoint/states.hpp"
+#include "codec/checksum.hpp"
 #include "crash/disk.hpp"
 #include "storage/recording.hpp"
 #include "support/world.hpp"
@@ -41,6 +45,32 @@ struct Way {
   bool has_nodes() const { return !options.scratch.empty(); }
   bool is_behind() const { return options.file.strategy == "forward"; }
 };
+
+inline CheckpointOptions with_scratch(std::uint64_t keep = 2) {
+  CheckpointOptions options;
+  options.keep = keep;
+  options.scratch = node_folder;
+  options.file.ranks_per_node = 1;  // each rank has storage of its own
+  return options;
+}
+
+inline CheckpointOptions incremental(std::uint64_t keep = 2,
+                                     const std::string& strategy = "shared") {
+  CheckpointOptions options;
+  options.keep = keep;
+  options.incremental = true;
+  options.file.strategy = strategy;
+  options.file.log = Log::off;
+  return options;
+}
+
+inline Way scratch_way() { return {.options = with_scratch(), .keys = {{{1, 2, 3, 4}, {5, 6}}}}; }
+
+inline Way incremental_way(const std::string& strategy) {
+  return {.options = incremental(2, strategy),
+          .keys = {{{1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12}}},
+          .stays = true};
+}
 
 /// What holds from a number of records on.
 struct Mark {
@@ -117,7 +147,8 @@ inline Recorded record_all(const Way& way, std::uint64_t seed, const Wrapper& wr
 }
 
 struct ImageCounts {
-  std::uint64_t images = 0;
+  std::uint64_t disks = 0;      ///< examined
+  std::uint64_t repeated = 0;   ///< seen before, with the same requirement
   std::uint64_t fallbacks = 0;  ///< to the last drained one
   std::vector<std::string> violations;
 };
@@ -146,43 +177,98 @@ inline std::uint64_t restored_from(const Way& way,
   return number;
 }
 
-/// The newest found is `least` at least, of what `mark` says.
-inline void demand(const Way& way, ImageCounts& counts, const CrashDisk& disk,
-                   const std::shared_ptr<storage::MemoryStorage>& at, const Mark& mark,
-                   std::uint64_t least, const std::string& what) {
-  const std::uint64_t most = mark.begun;
-  ++counts.images;
-  std::string found;
-  try {
-    const std::uint64_t number = restored_from(way, at, 1 + static_cast<int>(counts.images % 2));
-    if (number >= least && number <= most) {
-      counts.fallbacks += number < mark.saved ? 1 : 0;
-      if (counts.images % 16 == 0) {  // and a run goes on
-        save_keys(2, at, {number + 1}, way.options, way.stays);
-        const std::uint64_t next = restored_from(way, without_nodes(*at), 1);
-        if (next != number + 1) {
-          counts.violations.push_back(what + ": goes on to " + std::to_string(next));
-        }
-      }
+/// Demands of the disks that crashes of a run may leave that the newest checkpoint found is one of
+/// those that a Mark allows.
+class DiskExaminer {
+ public:
+  explicit DiskExaminer(const Way& way) : way_(way) {}
+
+  /// `what`: which nodes are there. The newest has the number `least` at least.
+  void demand(const CrashDisk& disk, const Files& files, const Mark& mark, std::uint64_t least,
+              const std::string& what) {
+    const std::uint64_t requirement[] = {least, mark.saved, mark.begun};
+    codec::Checksum digest;
+    digest.update(std::as_bytes(std::span(requirement)));
+    for (const auto& [path, bytes] : files) {
+      const std::uint64_t of_bytes = digest_of(bytes);
+      digest.update(std::as_bytes(std::span(path)));
+      digest.update(std::as_bytes(std::span(&of_bytes, 1)));
+    }
+    if (!seen_.insert(digest.value()).second) {
+      ++counts_.repeated;
       return;
     }
-    found = std::to_string(number);
-  } catch (const Error& e) {
-    if (least == 0 && (e.code() == Code::not_found || e.code() == Code::damaged)) {
-      return;  // nothing had been promised yet, and it says so
+    ++counts_.disks;
+    const std::string wrong = problem_of(files, mark, least);
+    if (!wrong.empty()) {
+      counts_.violations.push_back(what + " after " + std::to_string(disk.place) + " calls, " +
+                                   disk.choice + ": " + wrong);
     }
-    found = e.what();
   }
-  counts.violations.push_back(what + " after " + std::to_string(disk.place) + " calls, " +
-                              disk.choice + ": found " + found + ", not " + std::to_string(least) +
-                              " to " + std::to_string(most));
-}
+  const ImageCounts& counts() const { return counts_; }
+
+ private:
+  /// Most files of a disk are those of the one before.
+  std::uint64_t digest_of(const std::shared_ptr<const Bytes>& bytes) {
+    const auto [known, is_new] = digests_.try_emplace(bytes.get());
+    if (is_new) {
+      known->second = {bytes, codec::checksum(*bytes)};  // kept, so that the address stays its own
+      if (digests_.size() > most_digests) {
+        const std::uint64_t digest = known->second.second;
+        digests_.clear();
+        return digest;
+      }
+    }
+    return known->second.second;
+  }
+
+  /// "" if there is none.
+  std::string problem_of(const Files& files, const Mark& mark, std::uint64_t least) {
+    const auto at = storage::make_memory();
+    for (const auto& [path, bytes] : files) {
+      at->put(path, *bytes);
+    }
+    std::string found;
+    try {
+      const std::uint64_t number = restored_from(way_, at, 1 + static_cast<int>(counts_.disks % 2));
+      if (number >= least && number <= mark.begun) {
+        counts_.fallbacks += number < mark.saved ? 1 : 0;
+        return counts_.disks % goes_on_every == 0 ? problem_of_going_on(at, number) : "";
+      }
+      found = std::to_string(number);
+    } catch (const Error& e) {
+      if (least == 0 && (e.code() == Code::not_found || e.code() == Code::damaged)) {
+        return "";  // nothing had been promised yet, and it says so
+      }
+      found = e.what();
+    }
+    return "found " + found + ", not " + std::to_string(least) + " to " +
+           std::to_string(mark.begun);
+  }
+
+  std::string problem_of_going_on(const std::shared_ptr<storage::MemoryStorage>& at,
+                                  std::uint64_t number) {
+    save_keys(2, at, {number + 1}, way_.options, way_.stays);
+    const std::uint64_t next = restored_from(way_, without_nodes(*at), 1);
+    return next == number + 1 ? "" : "goes on to " + std::to_string(next);
+  }
+
+  static constexpr std::uint64_t goes_on_every = 16;
+  static constexpr std::size_t most_digests = 1000;
+
+  const Way& way_;
+  ImageCounts counts_;
+  std::set<std::uint64_t> seen_;
+  std::map<const Bytes*, std::pair<std::shared_ptr<const Bytes>, std::uint64_t>> digests_;
+};
 
 /// A line of the battery (tests/crash/reliability.py).
 inline void report(const std::string& what, const ImageCounts& counts) {
-  std::printf("T1c %s: %llu disks, %llu gave the last drained one, %zu violations\n", what.c_str(),
-              static_cast<unsigned long long>(counts.images),
-              static_cast<unsigned long long>(counts.fallbacks), counts.violations.size());
+  std::printf("T1c %s: %llu disks, %llu gave the last drained one, %zu violations; %llu repeated\n",
+              what.c_str(), static_cast<unsigned long long>(counts.disks),
+              static_cast<unsigned long long>(counts.fallbacks), counts.violations.size(),
+              static_cast<unsigned long long>(counts.repeated));
+  std::fflush(stdout);
 }
 
 inline ImageCounts examine(const Way& way, const Recorded& run, Reach reach, std::uint64_t seed,
@@ -192,7 +278,7 @@ inline ImageCounts examine(const Way& way, const Recorded& run, Reach reach, std
     limits = {.all_up_to = 8, .random = 30, .pairs = 30, .torn = 10, .per_place = 8};
   }
   limits.seed = seed;
-  ImageCounts counts;
+  DiskExaminer examiner(way);
   CrashDisks disks({}, run.log->records(), reach, limits);
   disks.visit([&](const CrashDisk& disk) {
     constexpr std::size_t every = 4;  // place, in short runs
@@ -200,18 +286,15 @@ inline ImageCounts examine(const Way& way, const Recorded& run, Reach reach, std
       return true;
     }
     const Mark& mark = run.at(disk.place);
-    auto whole = storage::make_memory();
-    for (const auto& [path, bytes] : disk.files) {
-      whole->put(path, *bytes);
-    }
-    const auto left = without_nodes(*whole);
-    demand(way, counts, disk, whole, mark, mark.saved, "nodes there");
+    examiner.demand(disk, disk.files, mark, mark.saved, "nodes there");
     if (way.has_nodes()) {
-      demand(way, counts, disk, left, mark, mark.drained, "nodes lost");
+      Files left = disk.files;
+      std::erase_if(left, [](const auto& file) { return is_on_node(file.first); });
+      examiner.demand(disk, left, mark, mark.drained, "nodes lost");
     }
-    return counts.violations.size() < most_violations;
+    return examiner.counts().violations.size() < most_violations;
   });
-  return counts;
+  return examiner.counts();
 }
 
 }  // namespace sluice::test

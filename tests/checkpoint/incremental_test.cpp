@@ -1,8 +1,6 @@
 // Checkpoint with incremental: what does not change is not written again; what any checkpoint that
-// is kept refers to stays, whatever a crash leaves; checkpoints that follow one another share
-// nothing.
-//
-// SLUICE_LONG=1: many more images.
+// is kept refers to stays; checkpoints that follow one another share nothing. images_test.cpp has
+// what crashes leave.
 #include <cstdio>
 #include <random>
 #include <set>
@@ -14,15 +12,6 @@
 
 namespace sluice::test {
 namespace {
-
-CheckpointOptions incremental(std::uint64_t keep = 2, const std::string& strategy = "shared") {
-  CheckpointOptions options;
-  options.keep = keep;
-  options.incremental = true;
-  options.file.strategy = strategy;
-  options.file.log = Log::off;
-  return options;
-}
 
 std::vector<std::string> parts_of(const storage::MemoryStorage& storage) {
   std::vector<std::string> parts;
@@ -240,45 +229,6 @@ TEST(Incremental, WhatCannotBeIsRefused) {
   refusal(options, "split_steps");
 }
 
-// -- crash images --------------------------------------------------------------------------------
-
-Way way_of(const std::string& strategy, bool has_scratch = false) {
-  Way way{.options = incremental(2, strategy),
-          .keys = {{{1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12}}},
-          .stays = true};
-  if (has_scratch) {
-    way.options.scratch = node_folder;
-    way.options.file.ranks_per_node = 1;
-  }
-  return way;
-}
-
-TEST(Incremental, EveryCrashImageHoldsWhatWasPromised) {
-  struct Case {
-    std::string strategy;
-    bool has_scratch;
-  };
-  const std::vector<Case> cases{
-      {"shared", false}, {"forward", false}, {"file-per-process", false}, {"auto", true}};
-  for (const Case& one : cases) {
-    Way way = way_of(one.strategy, one.has_scratch);
-    for (const Reach reach : {Reach::rank, Reach::inode}) {
-      if (reach == Reach::inode && !is_long()) {
-        break;  // the harder one is enough
-      }
-      way.ranks_per_node = reach == Reach::rank ? 1 : 0;
-      const ImageCounts counts = examine(way, record_all(way, 17), reach, 23, 3);
-      report("incremental " + (one.has_scratch ? "scratch" : one.strategy) +
-                 (reach == Reach::rank ? " by rank" : " by inode"),
-             counts);
-      for (const std::string& violation : counts.violations) {
-        ADD_FAILURE() << one.strategy << ": " << violation;
-      }
-      EXPECT_GT(counts.images, is_long() ? 3000u : 50u) << one.strategy;
-    }
-  }
-}
-
 // -- planted -------------------------------------------------------------------------------------
 
 /// Takes the room of parts by their age, as if nothing referred to older ones: removes them, or
@@ -325,15 +275,15 @@ class RoomByAge : public ForwardingStorage {
 
 TEST(Incremental, RoomThatIsTakenAlthoughSharedIsFound) {
   for (const bool removes : {true, false}) {
-    const Way way = way_of("shared");
+    const Way way = incremental_way("shared");
     Recorded run;  // of one run: the next one would find it when it opens the file
     record_run(way, run, 2, way.keys[0], 17, [&](std::shared_ptr<storage::Storage> inner) {
       return std::make_shared<RoomByAge>(std::move(inner), removes);
     });
     const ImageCounts counts = examine(way, run, Reach::inode, 23, 1);
-    ASSERT_FALSE(counts.violations.empty()) << counts.images << " images";
+    ASSERT_FALSE(counts.violations.empty()) << counts.disks << " images";
     std::printf("planted: found after %llu images: %s\n",
-                static_cast<unsigned long long>(counts.images), counts.violations[0].c_str());
+                static_cast<unsigned long long>(counts.disks), counts.violations[0].c_str());
   }
 }
 

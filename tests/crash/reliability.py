@@ -71,8 +71,7 @@ BATTERY = [
     ]),
     Part("T1c", "Power failure while checkpoints are saved",
          "The same for runs that save checkpoints, and drain them from node-local storage, which "
-         "is lost or not. Runs continue from every 16th disk",
-         "checkpoint/scratch, checkpoint/incremental", [
+         "is lost or not. Runs continue from every 16th disk", "checkpoint/images_*", [
         Count(r"T1c (?P<kind>incremental [^:]*): (?P<disks>\d+) disks, (?P<back>\d+) gave the "
               r"last drained one, (?P<wrong>\d+) violations",
               "{disks:,} disks with incremental",
