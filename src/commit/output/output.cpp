@@ -346,6 +346,9 @@ Receipt Output::write(FileCommit& file) {
 /// Collective. After the last commit: has everything been written?
 void Output::agree_on_the_way() {
   if (queue() != nullptr) {
+    if (!queue()->in_background()) {
+      return;  // nothing is on the way
+    }
     queue()->wait_for_all();
   }
   try {

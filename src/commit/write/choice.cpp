@@ -24,13 +24,13 @@ bool deals_in_turn(const std::string& tiles, const model::FileSystemFacts& facts
 }  // namespace
 
 plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& storage,
-                                  const std::string& path, const Options& options) {
+                                  const std::string& path, const Options& options,
+                                  plan::MachineRates* rates) {
   const auto message = exec::on_root(transport, 0, [&] {
     const model::FileSystemFacts facts = storage.file_system(path);
-    std::uint64_t tile = options.tile_bytes;
-    if (tile == 0) {
-      tile = options.stripe_bytes != 0 ? options.stripe_bytes : facts.stripe_bytes;
-    }
+    const std::uint64_t stripe =
+        options.stripe_bytes != 0 ? options.stripe_bytes : facts.stripe_bytes;
+    const std::uint64_t tile = options.tile_bytes != 0 ? options.tile_bytes : stripe;
     model::ByteWriter out;
     out.put(options.writers);
     out.put(options.first_writer);
@@ -41,6 +41,11 @@ plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& 
     out.put(options.budget_bytes);
     out.put(options.coalesce);
     out.put(options.coalesce_bytes);
+    out.put(facts.kind);
+    out.put(facts.reach);
+    out.put(stripe);
+    out.put(facts.stripes);
+    out.put(static_cast<int>(std::thread::hardware_concurrency()));
     return out.take();
   });
   model::ByteReader in(message);
@@ -54,35 +59,21 @@ plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& 
   choice.budget_bytes = in.get<std::uint64_t>();
   choice.gathers = in.get<bool>();
   choice.coalesce_bytes = in.get<std::uint64_t>();
+  if (rates != nullptr) {
+    model::FileSystemFacts facts;
+    facts.kind = in.get_string();
+    facts.reach = in.get<model::Reach>();
+    facts.stripe_bytes = in.get<std::uint64_t>();
+    facts.stripes = in.get<std::uint32_t>();
+    *rates = plan::rates_of(facts, in.get<int>());
+  }
   return choice;
-}
-
-plan::MachineRates ground_under(exec::Transport& transport, storage::Storage& storage,
-                                const std::string& path, const Options& options) {
-  const auto message = exec::on_root(transport, 0, [&] {
-    const model::FileSystemFacts facts = storage.file_system(path);
-    model::ByteWriter out;
-    out.put(facts.kind);
-    out.put(facts.reach);
-    out.put(options.stripe_bytes != 0 ? options.stripe_bytes : facts.stripe_bytes);
-    out.put(facts.stripes);
-    out.put(static_cast<int>(std::thread::hardware_concurrency()));
-    return out.take();
-  });
-  model::ByteReader in(message);
-  model::FileSystemFacts facts;
-  facts.kind = in.get_string();
-  facts.reach = in.get<model::Reach>();
-  facts.stripe_bytes = in.get<std::uint64_t>();
-  facts.stripes = in.get<std::uint32_t>();
-  return plan::rates_of(facts, in.get<int>());
 }
 
 FilesChoice choose_files(exec::Transport& transport, storage::Storage& storage,
                          const std::string& path, const Options& options) {
   plan::Input input;
-  input.choice = choose_writers(transport, storage, path, options);
-  input.rates = ground_under(transport, storage, path, options);
+  input.choice = choose_writers(transport, storage, path, options, &input.rates);
   input.topology = plan::pretend(topology_of(transport, input.choice), options.ranks_per_node);
   const auto message = exec::on_root(transport, 0, [&] {
     const plan::Decision decision = plan::decide_files(input);

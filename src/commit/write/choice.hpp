@@ -11,14 +11,12 @@
 namespace sluice::commit {
 
 /// Collective. Rank 0's options are used; tile_bytes 0 becomes the stripe of the file system that
-/// holds `path`, else the default. Error invalid_argument, on every rank, if `tiles` is invalid.
+/// holds `path`, else the default. `rates`, unless null, gets what rank 0 detects of that file
+/// system and of its node; null on all ranks or on none. Error invalid_argument, on every rank, if
+/// `tiles` is invalid.
 plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& storage,
-                                  const std::string& path, const Options& options);
-
-/// Collective. What rank 0 detects of the file system that will hold `path` and of its node; the
-/// same on every rank.
-plan::MachineRates ground_under(exec::Transport& transport, storage::Storage& storage,
-                                const std::string& path, const Options& options);
+                                  const std::string& path, const Options& options,
+                                  plan::MachineRates* rates = nullptr);
 
 /// How an output is opened if it may consist of several files.
 struct FilesChoice {

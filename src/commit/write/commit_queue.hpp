@@ -43,6 +43,8 @@ class CommitQueue {
 
   // -- commits in flight; local
   // ---------------------------------------------------------------------
+  /// May a commit be in flight, or fail, when publish() has returned? The same on every rank.
+  virtual bool in_background() const noexcept { return false; }
   /// Makes progress without waiting.
   virtual void poll() {}
   /// Settles the PendingCommits whose outcome has arrived; moves nothing.

@@ -51,7 +51,7 @@ PlanMaker::PlanMaker(exec::Transport& transport, storage::Storage& storage, cons
     : transport_(transport),
       variables_(variables),
       strategy_(plan::strategy(options.strategy)),
-      choice_(choose_writers(transport, storage, path, options)),
+      choice_(choose_writers(transport, storage, path, options, &rates_)),
       topology_(topology_of(transport, choice_)),
       by_objects_(storage.whole_files() != nullptr) {
   if (strategy_.in_background && storage.ranks_together() != 0) {
@@ -62,9 +62,6 @@ PlanMaker::PlanMaker(exec::Transport& transport, storage::Storage& storage, cons
                     (strategy_.within_part == nullptr
                          ? std::string()
                          : std::string(", or strategy ") + strategy_.within_part));
-  }
-  if (strategy_.chooses) {
-    rates_ = ground_under(transport, storage, path, options);
   }
 }
 

@@ -76,10 +76,10 @@ class PlanMaker {
   exec::Transport& transport_;
   const FileVariables& variables_;
   const plan::Strategy& strategy_;
+  plan::MachineRates rates_;  ///< before choice_, with which it is asked for
   const plan::WriterChoice choice_;
   const plan::Topology topology_;
   const bool by_objects_;
-  plan::MachineRates rates_;       ///< asked for where the strategy looks at it
   bool has_planned_data_ = false;  ///< the same
   Load load_;                      ///< the same
   double began_s_ = 0;             ///< on rank 0: when the addresses were allocated
