@@ -179,11 +179,9 @@ make_environment() {
   unset PYTHONPATH SLUICE_LIBRARY
   command -v ccache >/dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
   export CC=cc CXX=c++  # as the other builds: ccache goes by the name
-  # Not optimised: it is soon compiled.
   quietly "$work/pip.log" "$work/venv/bin/python" -m pip install --no-index --no-deps \
     --no-build-isolation --disable-pip-version-check \
-    --config-settings=build-dir="$SLUICE_BUILD_DIR-pip" \
-    --config-settings=cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O0 "$SLUICE_SOURCE_DIR"
+    --config-settings=build-dir="$SLUICE_BUILD_DIR-pip" "$SLUICE_SOURCE_DIR"
   cd "$work"
 }
 

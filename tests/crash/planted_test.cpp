@@ -29,7 +29,7 @@ OracleOptions options(const Planted& planted) {
   const bool is_set = planted.keep != 0 || planted.strategy != "shared";
   options.most_disks = is_set ? 900 : 1500;  // those of a set take longer to look at
   if (planted.bug == Bug::none && !is_long()) {
-    options.most_disks = is_set ? 150 : 300;  // most bugs are caught by then
+    options.most_disks = is_set ? 100 : 200;  // most bugs are caught by then
   }
   if (planted.scenario == "many_steps") {
     options.most_disks = 20000;  // the journal begins anew after many of them
