@@ -51,7 +51,8 @@ PlanMaker::PlanMaker(exec::Transport& transport, storage::Storage& storage, cons
     : transport_(transport),
       variables_(variables),
       strategy_(plan::strategy(options.strategy)),
-      choice_(choose_writers(transport, storage, path, options, &rates_)),
+      choice_(
+          choose_writers(transport, storage, path, options, strategy_.chooses ? &rates_ : nullptr)),
       topology_(topology_of(transport, choice_)),
       by_objects_(storage.whole_files() != nullptr) {
   if (strategy_.in_background && storage.ranks_together() != 0) {

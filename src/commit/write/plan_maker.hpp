@@ -76,7 +76,7 @@ class PlanMaker {
   exec::Transport& transport_;
   const FileVariables& variables_;
   const plan::Strategy& strategy_;
-  plan::MachineRates rates_;  ///< before choice_, with which it is asked for
+  plan::MachineRates rates_;  ///< where the strategy looks at it; before choice_, which sets it
   const plan::WriterChoice choice_;
   const plan::Topology topology_;
   const bool by_objects_;
