@@ -37,6 +37,7 @@ void Hdf5Planner::close() noexcept {
   for (Made& made : made_) {
     made.dataset.reset();
   }
+  own_ = {};
   creation_order_.reset();
   hdf5_.reset();
 }

@@ -71,6 +71,8 @@ class Hdf5Planner final : public Planner {
   void close() noexcept;
 
   hid_t dataset(std::uint32_t variable);
+  /// One of own_, which is opened when it is first asked for.
+  hid_t own_dataset(Handle& dataset, const char* name) const;
   void make(std::uint32_t variable, const model::Dims& tile, bool places_now = true);
   void make_touched(const CommitRequest& request);
   void make_fixed(std::uint32_t variable, hid_t list, bool places_now);
@@ -152,7 +154,12 @@ class Hdf5Planner final : public Planner {
   DriverState state_;
   Handle hdf5_;
   Handle creation_order_;  ///< group creation list that tracks and indexes creation order
-  bool on_disk_ = false;   ///< has anything been committed?
+  /// Every step adds to them. They stay open like those of the variables: opening one, and reading
+  /// its last chunk anew, takes longer than adding to it.
+  struct OwnDatasets {
+    Handle time, commits, checksums;
+  } own_;
+  bool on_disk_ = false;  ///< has anything been committed?
   std::uint64_t steps_ = 0;
   std::uint64_t planned_step_ = 0;  ///< that of the commit being planned
   std::uint64_t rows_ = 0;

@@ -192,13 +192,13 @@ Placement Hdf5Planner::place_checksums(std::uint64_t words, CommitRow& row) {
     make_checksums(checksum_chunk_words_);
   }
   const std::uint64_t chunks = (words + checksum_chunk_words_ - 1) / checksum_chunk_words_;
-  const Handle dataset = own(H5Dopen2(hdf5_.get(), checksums_name, H5P_DEFAULT), checksums_name);
+  const hid_t dataset = own_dataset(own_.checksums, checksums_name);
   const hsize_t extent = (checksum_chunks_ + chunks) * checksum_chunk_words_;
-  check(H5Dset_extent(dataset.get(), &extent), checksums_name);
+  check(H5Dset_extent(dataset, &extent), checksums_name);
   std::vector<std::uint64_t> addresses;
   for (std::uint64_t i = 0; i < chunks; ++i) {
     const hsize_t at = (checksum_chunks_ + i) * checksum_chunk_words_;
-    addresses.push_back(note_chunk(dataset.get(), &at, checksum_chunk_words_ * 8, checksums_name));
+    addresses.push_back(note_chunk(dataset, &at, checksum_chunk_words_ * 8, checksums_name));
   }
   row.first_word = checksum_chunks_ * checksum_chunk_words_;
   row.word_count = words;

@@ -20,9 +20,8 @@ void Hdf5Planner::drop_steps(std::uint64_t steps, std::int64_t modified_ns) {
     }
   }
   if (has_time_ && !is_grouped(profile_)) {
-    const Handle time = own(H5Dopen2(hdf5_.get(), time_name, H5P_DEFAULT), time_name);
     const hsize_t extent = steps;
-    check(H5Dset_extent(time.get(), &extent), time_name);
+    check(H5Dset_extent(own_dataset(own_.time, time_name), &extent), time_name);
   }
   for (std::uint64_t step = steps; step < steps_ && is_grouped(profile_); ++step) {
     const std::string group = group_of(step);
@@ -40,9 +39,9 @@ void Hdf5Planner::drop_steps(std::uint64_t steps, std::int64_t modified_ns) {
 
 /// Rows of commits outside steps stay: fixed variables have their checksums there.
 void Hdf5Planner::keep_rows_below(std::uint64_t steps) {
-  const Handle dataset = own(H5Dopen2(hdf5_.get(), commits_name, H5P_DEFAULT), commits_name);
+  const hid_t dataset = own_dataset(own_.commits, commits_name);
   std::vector<std::uint64_t> words(rows_ * CommitRow::words);
-  check(H5Dread(dataset.get(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, words.data()),
+  check(H5Dread(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, words.data()),
         commits_name);
   std::vector<std::uint64_t> kept;
   for (std::size_t at = 0; at < words.size(); at += CommitRow::words) {
@@ -54,9 +53,9 @@ void Hdf5Planner::keep_rows_below(std::uint64_t steps) {
   }
   rows_ = kept.size() / CommitRow::words;
   const hsize_t extent[2] = {rows_, CommitRow::words};
-  check(H5Dset_extent(dataset.get(), extent), commits_name);
+  check(H5Dset_extent(dataset, extent), commits_name);
   if (!kept.empty()) {
-    check(H5Dwrite(dataset.get(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, kept.data()),
+    check(H5Dwrite(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, kept.data()),
           commits_name);
   }
 }

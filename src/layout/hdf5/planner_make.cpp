@@ -67,23 +67,23 @@ void Hdf5Planner::make_log() {
 }
 
 void Hdf5Planner::make_commits() {
-  const Handle commits = make_growing(hdf5_.get(), commits_name, H5T_STD_U64LE,
-                                      {0, CommitRow::words}, {rows_per_chunk, CommitRow::words});
-  write_attribute(commits.get(), "columns",
+  own_.commits = make_growing(hdf5_.get(), commits_name, H5T_STD_U64LE, {0, CommitRow::words},
+                              {rows_per_chunk, CommitRow::words});
+  write_attribute(own_.commits.get(), "columns",
                   std::string("step, time (bits of float64), first checksum word, checksum words, "
                               "mtime in ns, unused, unused, unused"));
   if (profile_ == Profile::netcdf4) {
     scales_.make_plain(hdf5_.get(), commit_scale, {"commit", 0, true});
     scales_.make_plain(hdf5_.get(), column_scale, {"column", CommitRow::words, false});
-    scales_.attach(hdf5_.get(), commits.get(), commits_name, {commit_scale, column_scale});
+    scales_.attach(hdf5_.get(), own_.commits.get(), commits_name, {commit_scale, column_scale});
   }
 }
 
 void Hdf5Planner::make_checksums(std::uint64_t chunk_words) {
-  const Handle made = make_growing(hdf5_.get(), checksums_name, H5T_STD_U64LE, {0}, {chunk_words});
+  own_.checksums = make_growing(hdf5_.get(), checksums_name, H5T_STD_U64LE, {0}, {chunk_words});
   if (profile_ == Profile::netcdf4) {
     scales_.make_plain(hdf5_.get(), word_scale, {"word", 0, true});
-    scales_.attach(hdf5_.get(), made.get(), checksums_name, {word_scale});
+    scales_.attach(hdf5_.get(), own_.checksums.get(), checksums_name, {word_scale});
   }
 }
 
@@ -105,6 +105,13 @@ hid_t Hdf5Planner::dataset(std::uint32_t variable) {
     made.dataset = own(H5Dopen2(hdf5_.get(), name.c_str(), H5P_DEFAULT), name);
   }
   return made.dataset.get();
+}
+
+hid_t Hdf5Planner::own_dataset(Handle& dataset, const char* name) const {
+  if (!dataset) {
+    dataset = own(H5Dopen2(hdf5_.get(), name, H5P_DEFAULT), name);
+  }
+  return dataset.get();
 }
 
 void Hdf5Planner::make(std::uint32_t variable, const Dims& tile, bool places_now) {
@@ -270,14 +277,13 @@ bool Hdf5Planner::apply(const model::Attribute& attribute) {
 void Hdf5Planner::make_time() {
   replace_scale(time_name, [&] {
     const double none = std::nan("");  // of steps without a time
-    const Handle made =
-        make_growing(hdf5_.get(), time_name, H5T_IEEE_F64LE, {0}, {times_per_chunk}, &none);
+    own_.time = make_growing(hdf5_.get(), time_name, H5T_IEEE_F64LE, {0}, {times_per_chunk}, &none);
     has_time_ = contents_changed_ = true;
     if (profile_ == Profile::netcdf4) {
-      netcdf4::write_attribute(made.get(), "units", std::string("1"));
+      netcdf4::write_attribute(own_.time.get(), "units", std::string("1"));
     }
     if (profile_ == Profile::netcdf4 || names_dimensions()) {
-      scales_.make_coordinate(made.get(), time_name);
+      scales_.make_coordinate(own_.time.get(), time_name);
     }
   });
 }
@@ -297,33 +303,32 @@ void Hdf5Planner::append_time(std::uint64_t step, double time) {
   if (!has_time_) {
     make_time();
   }
-  const Handle dataset = own(H5Dopen2(hdf5_.get(), time_name, H5P_DEFAULT), time_name);
+  const hid_t dataset = own_dataset(own_.time, time_name);
   const hsize_t extent = step + 1;
-  check(H5Dset_extent(dataset.get(), &extent), time_name);
-  const Handle space = own(H5Dget_space(dataset.get()), time_name);
+  check(H5Dset_extent(dataset, &extent), time_name);
+  const Handle space = own(H5Dget_space(dataset), time_name);
   const hsize_t start = step;
   const hsize_t count = 1;
   check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &start, nullptr, &count, nullptr),
         time_name);
   const Handle one = own(H5Screate_simple(1, &count, nullptr), time_name);
-  check(H5Dwrite(dataset.get(), H5T_NATIVE_DOUBLE, one.get(), space.get(), H5P_DEFAULT, &time),
+  check(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, one.get(), space.get(), H5P_DEFAULT, &time),
         time_name);
 }
 
 void Hdf5Planner::append_row(const CommitRow& row) {
-  const Handle dataset = own(H5Dopen2(hdf5_.get(), commits_name, H5P_DEFAULT), commits_name);
+  const hid_t dataset = own_dataset(own_.commits, commits_name);
   const hsize_t extent[2] = {rows_ + 1, CommitRow::words};
-  check(H5Dset_extent(dataset.get(), extent), commits_name);
-  const Handle space = own(H5Dget_space(dataset.get()), commits_name);
+  check(H5Dset_extent(dataset, extent), commits_name);
+  const Handle space = own(H5Dget_space(dataset), commits_name);
   const hsize_t start[2] = {rows_, 0};
   const hsize_t count[2] = {1, CommitRow::words};
   check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, count, nullptr),
         commits_name);
   const Handle one = own(H5Screate_simple(2, count, nullptr), commits_name);
   const auto words = row.pack();
-  check(
-      H5Dwrite(dataset.get(), H5T_NATIVE_UINT64, one.get(), space.get(), H5P_DEFAULT, words.data()),
-      commits_name);
+  check(H5Dwrite(dataset, H5T_NATIVE_UINT64, one.get(), space.get(), H5P_DEFAULT, words.data()),
+        commits_name);
   ++rows_;
 }
 
