@@ -109,7 +109,7 @@ std::vector<Planted> bugs_of_a_step() {
        "shared", 2},
       {Bug::recovery_no_sync, "recovery does not sync", true},
       {Bug::recovery_no_guard, "recovery without a guard", true},
-      {Bug::recovery_trusts, "recovery trusts a torn journal", true, "restart"},
+      {Bug::recovery_trusts, "recovery trusts a torn journal", true, "alike"},
       {Bug::recovery_drops, "recovery drops a complete journal", true},
   };
 }

@@ -19,9 +19,6 @@ OracleOptions options(const Planted& planted) {
   OracleOptions options;
   options.limits = {
       .all_up_to = 6, .random = 4, .pairs = 4, .torn = 12, .per_place = 8, .seed = seed};
-  if (planted.bug == Bug::recovery_trusts) {
-    options.limits.torn = options.limits.per_place = 100;  // the tear must keep the journal's form
-  }
   options.second_crash_every = planted.in_recovery ? 4 : 50;
   options.second_limits = {.all_up_to = 6, .random = 4, .pairs = 4, .torn = 4, .per_place = 8};
   options.append_every = 1000000;
@@ -30,6 +27,12 @@ OracleOptions options(const Planted& planted) {
   options.most_disks = is_set ? 900 : 1500;  // those of a set take longer to look at
   if (planted.bug == Bug::none && !is_long()) {
     options.most_disks = is_set ? 100 : 200;  // most bugs are caught by then
+  }
+  if (planted.bug == Bug::recovery_trusts) {
+    // It needs a tear of a late record, and no second crash.
+    options.limits.torn = options.limits.per_place = 40;
+    options.most_disks = 9000;
+    options.second_crash_every = 1000;
   }
   if (planted.scenario == "many_steps") {
     options.most_disks = 20000;  // the journal begins anew after many of them

@@ -236,6 +236,10 @@ void attributes(Writer& w) {
   close(w, out);
 }
 
+/// The records of the journal have the same form, and one is written over the other: a torn one has
+/// that form, too.
+void alike(Writer& w) { write_file(w, Mode::write, {7}, 0, 9); }
+
 void late_variable(Writer& w) {
   File out = w.open(Mode::write);
   const Variable early = out.define<double>("density", small, {.steps = true});
@@ -429,6 +433,7 @@ const std::vector<Scenario>& scenarios() {
       {"restart", [](Writer& w) { write_file(w, Mode::write, {7}, 50, 3); }, restart},
       {"attributes", {}, attributes},
       {"late_variable", {}, late_variable},
+      {"alike", {}, alike},
       {"fixed", {}, fixed},
       {"larger", {}, larger},
       {"many_variables", {}, many_variables},
