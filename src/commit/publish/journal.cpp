@@ -6,6 +6,7 @@
 
 #include "codec/checksum.hpp"
 #include "commit/publish/journal_format.hpp"
+#include "sluice/error.hpp"
 
 namespace sluice::commit {
 
@@ -101,24 +102,66 @@ std::optional<Journal> parse_journal(std::span<const std::byte> bytes) {
                                                     : std::nullopt;
 }
 
-Journal make_journal(storage::File& file, const layout::MetadataUpdate& update,
+namespace {
+
+/// The bytes of a file where it will be changed. A commit changes many small structures that lie
+/// near one another, so they are read by few calls.
+class PresentBytes {
+ public:
+  using Run = layout::hdf5::Overlay::Runs::const_iterator;
+
+  explicit PresentBytes(storage::File& file) : file_(file) {}
+
+  /// Of `run`, which others may follow before `end`; valid until the next call. Zeros where the
+  /// file has ended.
+  std::span<const std::byte> at(Run run, Run end) {
+    const auto& [offset, bytes] = *run;
+    if (offset < offset_ || offset + bytes.size() > offset_ + bytes_.size()) {
+      read(run, end);
+    }
+    return std::span(bytes_).subspan(offset - offset_, bytes.size());
+  }
+
+ private:
+  void read(Run run, Run end) {
+    constexpr std::uint64_t longest_gap_bytes = 4096;
+    constexpr std::uint64_t most_bytes = 64 << 10;  // unless one run is longer
+    offset_ = run->first;
+    std::uint64_t length = run->second.size();
+    for (++run; run != end; ++run) {
+      const std::uint64_t with_it = run->first - offset_ + run->second.size();
+      if (run->first - offset_ > length + longest_gap_bytes || with_it > most_bytes) {
+        break;
+      }
+      length = with_it;
+    }
+    bytes_.resize(length);
+    const std::size_t got = file_.read(offset_, bytes_);
+    std::fill(bytes_.begin() + static_cast<std::ptrdiff_t>(got), bytes_.end(), std::byte{0});
+  }
+
+  storage::File& file_;
+  std::uint64_t offset_ = 0;
+  std::vector<std::byte> bytes_;
+};
+
+}  // namespace
+
+Journal make_journal(storage::File& file, const layout::hdf5::Overlay& changes, std::uint64_t end,
                      std::uint64_t commit, std::int64_t modified_ns) {
   Journal journal;
   journal.commit = commit;
   journal.modified_ns = modified_ns;
-  journal.end = update.end;
-  // The root first: it is at the front of the file.
-  for (const auto* list : {&update.root, &update.in_place}) {
-    for (const layout::MetadataRun& run : *list) {
-      std::vector<std::byte> before(run.bytes.size());
-      const std::size_t got = file.read(run.offset, before);
-      std::fill(before.begin() + static_cast<std::ptrdiff_t>(got), before.end(), std::byte{0});
-      for (const auto& [from, to] : differing_parts(before, run.bytes)) {
-        journal.runs.push_back({run.offset + from,
-                                {before.begin() + from, before.begin() + to},
-                                {run.bytes.begin() + from, run.bytes.begin() + to},
-                                0});
-      }
+  journal.end = end;
+  PresentBytes present(file);
+  for (auto run = changes.runs().begin(); run != changes.runs().end(); ++run) {
+    const auto& [offset, after] = *run;
+    const auto before = present.at(run, changes.runs().end());
+    for (const auto& [from, to] : differing_parts(before, after)) {
+      journal.runs.push_back({offset + from,
+                              {before.begin() + from, before.begin() + to},
+                              {after.begin() + from, after.begin() + to},
+                              0});
     }
   }
   std::uint64_t bytes = 0;
@@ -131,8 +174,6 @@ Journal make_journal(storage::File& file, const layout::MetadataUpdate& update,
                     " bytes of metadata in place needs a journal that no reader accepts: write "
                     "several files");
   }
-  std::sort(journal.runs.begin(), journal.runs.end(),
-            [](const JournalRun& a, const JournalRun& b) { return a.offset < b.offset; });
   return journal;
 }
 

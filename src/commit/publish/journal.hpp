@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "commit/publish/journal_tail.hpp"
-#include "layout/layout.hpp"
+#include "layout/hdf5/overlay.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::commit {
@@ -58,8 +58,8 @@ std::optional<Journal> parse_journal(std::span<const std::byte> bytes);
 /// More than a commit of a million variables needs. It is held in memory whole.
 inline constexpr std::uint64_t most_journal_bytes = 128 << 20;
 
-/// The changes of an update below the frontier: only the bytes that differ from those in `file`.
-Journal make_journal(storage::File& file, const layout::MetadataUpdate& update,
+/// `changes` of `file`: only the bytes that differ from those in it.
+Journal make_journal(storage::File& file, const layout::hdf5::Overlay& changes, std::uint64_t end,
                      std::uint64_t commit, std::int64_t modified_ns);
 
 }  // namespace sluice::commit

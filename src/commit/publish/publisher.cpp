@@ -179,17 +179,6 @@ void Publisher::publish(const layout::MetadataUpdate& update, bool synced, std::
 
 namespace {
 
-/// In the place of `update`: the changes of it and of those that are pending.
-layout::MetadataUpdate joined(const layout::hdf5::Overlay& changes,
-                              const layout::MetadataUpdate& update) {
-  layout::MetadataUpdate all;
-  all.end = update.end;
-  for (const auto& [offset, bytes] : changes.runs()) {
-    all.in_place.push_back({offset, bytes});
-  }
-  return all;
-}
-
 /// Checksums of the data in `extent`, which is not on the disk yet.
 void add_data(Journal& journal, storage::File& file, const layout::Extent& extent) {
   std::vector<std::byte> bytes;
@@ -228,7 +217,7 @@ void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool syn
   if (superblock && !changes.touches(superblock->offset, 1)) {
     changes.write(superblock->offset, {&signature_byte, 1});
   }
-  Journal journal = make_journal(*file_, joined(changes, update), commits_ + 1, modified_ns);
+  Journal journal = make_journal(*file_, changes, update.end, commits_ + 1, modified_ns);
   if (journal.runs.empty()) {
     if (unsynced) {
       file_->sync();
