@@ -69,7 +69,7 @@ Options Row::options() const {
   }
   options.keep_last = keep;
   options.split_steps = split_steps;
-  options.apply_every_s = is_deferred ? 1e9 : -1;
+  options.apply_every_s = is_deferred ? 1e9 : 0;
   if (strategy == "collective" || strategy == "forward") {
     options.writers = 2;
     options.tile_bytes = 4096;

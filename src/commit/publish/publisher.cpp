@@ -131,7 +131,11 @@ void Publisher::write_fresh(const layout::MetadataUpdate& update) {
   }
 }
 
-void Publisher::set_apply_interval(double seconds) { apply_interval_s_ = std::max(seconds, 0.0); }
+void Publisher::set_apply_interval(double seconds) {
+  // Without a thread nobody would put in place what waits while the program computes.
+  const double automatic_s = storage_.in_background() ? 0.2 : 0;
+  apply_interval_s_ = seconds < 0 ? automatic_s : seconds;
+}
 
 void Publisher::require_sound() const {
   if (poisoned()) {
@@ -365,10 +369,13 @@ void Publisher::write_journal(const Journal& journal, bool synced) {
   if (!journal_.file) {
     journal_.file = storage_.create_like(journal_path(path_), path_);
     names_changed_ = true;
-    if (is_log && storage_.in_background()) {
-      // A sync of what is there already does not wait for the file system's own journal.
-      journal_.file->write(0, std::vector<std::byte>(journal_room_bytes));
-    }
+  }
+  if (!journal_.has_room && journal_.place.at > 0 && journal_.place.at < journal_room_bytes) {
+    // More will follow. A sync of what is there already does not wait for the file system's own
+    // journal.
+    journal_.file->write(journal_.place.at,
+                         std::vector<std::byte>(journal_room_bytes - journal_.place.at));
+    journal_.has_room = true;
   }
   const std::vector<std::byte> bytes = journal.to_bytes(journal_.place.previous, is_log);
   JournalHeader header{};

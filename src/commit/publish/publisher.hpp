@@ -50,8 +50,8 @@ class Publisher {
   }
   /// What the planner must read over the file.
   const std::shared_ptr<PendingChanges>& changes() const noexcept { return changes_; }
-  /// At least so many seconds lie between two times that commits are put in place; 0, or negative:
-  /// each is in place before the next one. Before the first commit.
+  /// At least so many seconds lie between two times that commits are put in place; 0: each is in
+  /// place before the next one; negative: automatic. Before the first commit.
   void set_apply_interval(double seconds);
   /// Lease::notice() of the lease.
   std::string lease_notice() const { return lease_ ? lease_->notice() : std::string(); }
@@ -103,6 +103,7 @@ class Publisher {
     std::unique_ptr<storage::File> file;
     JournalPlace place;  ///< of the last record
     JournalPlace next;   ///< behind it
+    bool has_room = false;  ///< is it as long as it may become?
   };
   Written journal_;
   std::uint64_t commits_ = 0;
