@@ -1,4 +1,5 @@
 // checkpoints: lists the checkpoints of a file, and which of them are good. On all ranks together.
+#include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -32,6 +33,12 @@ struct Listed {
   std::uint64_t bytes = 0;
   std::uint64_t shared_bytes = 0;  ///< of these, in parts of earlier checkpoints
   std::string why;
+  /// The part, such as on the scratch folder of a node, for want of which it cannot be read here:
+  /// only `time` is known; "" if there is none.
+  std::string absent_part;
+
+  bool is_good() const { return why.empty(); }
+  bool is_damaged() const { return !why.empty() && absent_part.empty(); }
 };
 
 /// Collective. The value of a step, on every rank.
@@ -85,36 +92,51 @@ std::uint64_t shared_bytes_of(const Input& input, std::uint64_t step) {
   return bytes;
 }
 
-/// Collective. The newest first.
-std::vector<Listed> list(const Context& context, const std::string& path) {
-  Input input(context.transport, context.storage, path, {});
+/// Collective.
+Listed properties_of(Input& input, std::uint64_t step, const std::string& why) {
+  Listed one;
+  one.absent_part = input.absent_part(step);
+  if (!one.absent_part.empty()) {
+    one.time = input.time(step);
+    one.why = why;
+    return one;
+  }
+  try {
+    one.number = value_of<std::uint64_t>(input, detail::checkpoint_number_name, step);
+    one.ranks = value_of<std::int32_t>(input, detail::checkpoint_ranks_name, step);
+    one.saved_s = value_of<double>(input, detail::checkpoint_saved_name, step);
+    one.time = input.time(step);
+    one.bytes = bytes_of(input, step, one.ranks);
+    one.shared_bytes = shared_bytes_of(input, step);
+    one.why = why;
+  } catch (const Error& e) {
+    one = {};
+    one.why = why.empty() ? e.what() : why;
+  }
+  return one;
+}
+
+/// Collective.
+void require_checkpoints(const Context& context, const std::string& path) {
+  const Input input(context.transport, context.storage, path, {}, commit::NeededParts::at_home);
   try {
     static_cast<void>(input.find(detail::checkpoint_number_name));
   } catch (const Error&) {
     throw Error(Code::format, path + ": holds no checkpoints: see sluice ls");
   }
+}
+
+/// Collective. The newest first.
+std::vector<Listed> list(const Context& context, const std::string& path) {
+  require_checkpoints(context, path);
   std::vector<Listed> all;
-  commit::look_back(
-      context.transport, context.storage, path, [&](std::uint64_t step, const std::string& why) {
-        Listed one;
-        one.why = why;
-        if (step >= input.steps()) {
-          return true;  // it was saved meanwhile
-        }
-        try {
-          one.number = value_of<std::uint64_t>(input, detail::checkpoint_number_name, step);
-          one.ranks = value_of<std::int32_t>(input, detail::checkpoint_ranks_name, step);
-          one.saved_s = value_of<double>(input, detail::checkpoint_saved_name, step);
-          one.time = input.time(step);
-          one.bytes = bytes_of(input, step, one.ranks);
-          one.shared_bytes = shared_bytes_of(input, step);
-        } catch (const Error& e) {
-          one = {};
-          one.why = why.empty() ? e.what() : why;
-        }
-        all.push_back(std::move(one));
-        return true;
-      });
+  commit::look_back(context.transport, context.storage, path, commit::NeededParts::at_home,
+                    [&](Input& input, std::uint64_t step, const std::string& why) {
+                      if (step < input.steps()) {  // else it was dropped meanwhile
+                        all.push_back(properties_of(input, step, why));
+                      }
+                      return true;
+                    });
   return all;
 }
 
@@ -124,7 +146,11 @@ std::string list_text(const std::string& path, const std::vector<Listed>& all) {
   }
   Table table({">NUMBER", ">TIME", "SAVED", ">RANKS", ">SIZE", ">WRITTEN", ""});
   for (const Listed& one : all) {
-    const std::string state = one.why.empty() ? "good" : "DAMAGED: " + printable(one.why);
+    if (!one.absent_part.empty()) {
+      table.add({"?", number_text(one.time), "?", "?", "?", "?", "NOT READ: not drained"});
+      continue;
+    }
+    const std::string state = one.is_good() ? "good" : "DAMAGED: " + printable(one.why);
     if (one.number == 0) {
       table.add({"?", "?", "?", "?", "?", "?", state});
       continue;
@@ -140,25 +166,29 @@ Json list_json(const std::string& path, const std::vector<Listed>& all) {
   Json list = Json::array();
   for (const Listed& one : all) {
     const bool known = one.number != 0;
+    const bool is_absent = !one.absent_part.empty();
     list.push_back({{"number", known ? Json(one.number) : Json()},
-                    {"time", known ? Json(one.time) : Json()},
+                    {"time", known || is_absent ? Json(one.time) : Json()},
                     {"saved", known ? Json(one.saved_s) : Json()},
                     {"ranks", known ? Json(one.ranks) : Json()},
                     {"bytes", known ? Json(one.bytes) : Json()},
                     {"written", known ? Json(one.bytes - one.shared_bytes) : Json()},
-                    {"good", one.why.empty()},
-                    {"why", one.why.empty() ? Json() : Json(one.why)}});
+                    {"good", is_absent ? Json() : Json(one.is_good())},
+                    {"why", one.is_good() ? Json() : Json(one.why)}});
   }
   return {{"file", path}, {"checkpoints", std::move(list)}};
 }
 
+std::string absence_text(const std::string& path, const Listed& one) {
+  const std::string folder = one.absent_part.substr(0, one.absent_part.rfind('/'));
+  return fmt::format(
+      "{}: the checkpoint of time {} is not drained, and its scratch folder {} cannot be "
+      "read here: ask on the nodes of the run",
+      printable(path), number_text(one.time), printable(folder));
+}
+
 int checkpoints(const Context& context, const CheckpointsOptions& options) {
   const std::vector<Listed> all = list(context, options.file);
-  bool any_good = false;
-  bool any_bad = false;
-  for (const Listed& one : all) {
-    (one.why.empty() ? any_good : any_bad) = true;
-  }
   if (context.is_root()) {
     if (options.json) {
       show_json(list_json(options.file, all));
@@ -166,7 +196,18 @@ int checkpoints(const Context& context, const CheckpointsOptions& options) {
       show(stdout, list_text(options.file, all));
     }
   }
-  return any_good && !any_bad ? fine : differs;
+  int answer = all.empty() ? differs : fine;
+  for (const Listed& one : all) {
+    if (!one.absent_part.empty()) {
+      if (context.is_root()) {
+        show_error(absence_text(options.file, one));
+      }
+      answer = bad_input;
+    } else if (one.is_damaged()) {
+      answer = std::max<int>(answer, differs);
+    }
+  }
+  return answer;
 }
 
 }  // namespace
@@ -180,8 +221,11 @@ void add_checkpoints(CLI::App& app, Run& run) {
                "ranks it was saved, its size, how much of that it wrote (the rest lies\n"
                "in earlier ones, whose values it shares), and whether it is good:\n"
                "every value is read and compared with its checksum.\n"
+               "A checkpoint that is still on the scratch folder of a node (and not\n"
+               "drained) can be read there only: elsewhere the others are listed, and\n"
+               "stderr names the folder.\n"
                "Exit code: 0 all are good, 1 one is damaged or there is none, 2 bad\n"
-               "input (no file of checkpoints, ...).\n",
+               "input (no file of checkpoints, ...), or one cannot be read here.\n",
                R"help(
 Examples:
   sluice checkpoints state.h5

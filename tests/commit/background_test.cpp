@@ -1,5 +1,5 @@
-// Strategy forward with real threads, on one rank without MPI: the writer thread, the committing
-// thread, and the encoding threads.
+// Commits with real threads, on one rank without MPI: the writer thread, the committing thread and
+// the encoding threads of strategy forward, and the thread that puts durable steps in place.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -79,6 +79,35 @@ TEST_F(Background, StepsGoOnWhileTheCallerDoes) {
     out.close();
     EXPECT_TRUE(tickets[5].durable());
     expect_steps(6);
+  }
+}
+
+TEST_F(Background, DurableStepsArePutInPlaceBesideTheRun) {
+  options_.strategy = "shared";
+  options_.durability = Durability::step;
+  options_.apply_every_s = 0.002;
+  for (int run = 0; run < 3; ++run) {
+    File out = open(Mode::write);
+    const auto v = out.define<double>("v", {64}, {.steps = true});
+    std::vector<double> data(64);
+    for (std::uint64_t s = 0; s < 30; ++s) {
+      std::fill(data.begin(), data.end(), static_cast<double>(s));
+      Step step = out.begin_step();
+      step.put(v, data.data());
+      step.end();
+      if (s % 7 == 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(3));  // it is put in place
+      }
+      if (s % 10 == 9) {
+        File in = open(Mode::read);
+        ASSERT_EQ(in.steps(), s + 1);
+        in.get(in.find("v"), data.data(), {}, s);
+        ASSERT_EQ(data[63], static_cast<double>(s));
+      }
+    }
+    if (run != 0) {
+      out.close();
+    }
   }
 }
 

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -112,6 +113,52 @@ def test_scratch_is_drained(tmp_path, monkeypatch):
         assert (f["x"][-1] == x).all()
     with fails(Code.INVALID_ARGUMENT, "scratch", "NO_SUCH"):
         sluice.Checkpoint(path, scratch="$NO_SUCH/x")
+
+
+KILLED_BEFORE_DRAINED = """
+import os, sys
+import numpy as np
+import sluice
+x = np.zeros(1000)
+with sluice.Checkpoint(sys.argv[1], scratch=sys.argv[2], interval_calls=10**9) as state:
+    state.array("x", x)
+    for number in range(3):
+        x += 1
+        assert state.save(float(number))
+        assert number == 2 or state.drain(60)
+    os._exit(9)
+"""
+
+
+def test_others_are_listed_where_the_scratch_folder_is_not(tmp_path):
+    path, node = tmp_path / "state.h5", tmp_path / "node"
+    run = subprocess.run([sys.executable, "-c", KILLED_BEFORE_DRAINED, path, node])
+    assert run.returncode == 9
+
+    def listed(*options):
+        said = subprocess.run([os.environ["SLUICE_COMMAND"], "checkpoints", *options, path],
+                              capture_output=True, text=True)
+        return said.returncode, said.stdout, said.stderr
+
+    assert listed()[0] == 0
+    node.rename(tmp_path / "elsewhere")
+    code, text, errors = listed()
+    rows = text.splitlines()[1:]
+    assert code == 2 and len(rows) == 3 and len(errors.splitlines()) == 1, text + errors
+    assert rows[0].split()[:2] == ["?", "2"] and rows[0].endswith("NOT READ: not drained"), text
+    assert [row.split()[0] for row in rows[1:]] == ["2", "1"], text
+    assert all(row.endswith(" good") for row in rows[1:]), text
+    assert f"scratch folder {node}/state.h5.parts cannot be read here" in errors, errors
+    code, text, _ = listed("--json")
+    assert code == 2
+    assert [(one["number"], one["time"], one["good"]) for one in json.loads(text)["checkpoints"]] \
+        == [(None, 2.0, None), (2, 1.0, True), (1, 0.0, True)]
+    (tmp_path / "elsewhere").rename(node)
+    assert listed()[0] == 0
+    for part in (tmp_path / "state.h5.parts").glob("*.h5"):
+        part.unlink()  # at home they must be there
+    code, text, errors = listed()
+    assert (code, text) == (2, "") and "is missing" in errors, text + errors
 
 
 def test_a_damaged_one_is_passed_over(tmp_path):

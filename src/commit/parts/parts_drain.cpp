@@ -25,24 +25,7 @@ std::string path_at_home(const std::string& index_path, const layout::Part& part
   return parts_folder(index_path, "") + "/" + last_name(part.path);
 }
 
-/// The part is not what the index knows. That it cannot be looked at is another thing.
-bool is_of_lost_part(Code code) {
-  return code == Code::not_found || code == Code::truncated || code == Code::format ||
-         code == Code::version || code == Code::damaged;
-}
-
 }  // namespace
-
-std::vector<std::size_t> parts_away(const layout::PartSet& set, const std::string& index_path) {
-  std::vector<std::size_t> away;
-  for (std::size_t p = 0; p < set.parts.size(); ++p) {
-    const std::string source = storage::absolute_path(path_away(index_path, set.parts[p]));
-    if (source != storage::absolute_path(path_at_home(index_path, set.parts[p]))) {
-      away.push_back(p);
-    }
-  }
-  return away;
-}
 
 PartsDrain::PartsDrain(exec::Transport& transport, storage::Storage& storage,
                        std::string index_path, layout::PartSet set, bool in_background)

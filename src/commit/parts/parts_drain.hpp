@@ -24,9 +24,6 @@
 
 namespace sluice::commit {
 
-/// The parts of a set that are not in the folder of its index, or in `<index>.parts`: by number.
-std::vector<std::size_t> parts_away(const layout::PartSet& set, const std::string& index_path);
-
 class PartsDrain {
  public:
   /// Collective: who copies what, and begins. `set`: as the index has it, the same on every rank.

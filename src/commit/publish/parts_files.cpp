@@ -1,5 +1,6 @@
 #include "commit/publish/parts_files.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -117,6 +118,59 @@ void check_part(storage::Storage& storage, const std::string& index_path, const 
   if (found.commits < known.commits || found.stamp_ns != known.stamp_ns) {
     refuse(Code::format, index_path, path, "does not have the steps that the index refers to");
   }
+}
+
+std::vector<std::size_t> parts_away(const PartSet& set, const std::string& index_path) {
+  const std::string home = parts_folder(index_path, "") + "/";
+  std::vector<std::size_t> away;
+  for (std::size_t p = 0; p < set.parts.size(); ++p) {
+    const std::string& path = set.parts[p].path;
+    const std::string name = path.substr(path.rfind('/') + 1);
+    if (storage::absolute_path(layout::part_path(index_path, path)) !=
+        storage::absolute_path(home + name)) {
+      away.push_back(p);
+    }
+  }
+  return away;
+}
+
+bool is_of_lost_part(Code code) {
+  return code == Code::not_found || code == Code::truncated || code == Code::format ||
+         code == Code::version || code == Code::damaged;
+}
+
+std::vector<std::size_t> find_absent_parts(exec::Transport& transport, storage::Storage& storage,
+                                           const std::string& index_path, const PartSet& set) {
+  const std::vector<std::size_t> away = parts_away(set, index_path);
+  std::vector<std::int64_t> is_absent(away.size(), 0);
+  exec::together(transport, [&] {
+    const auto ranks = static_cast<std::size_t>(transport.size());
+    for (std::size_t p = 0; p < set.parts.size(); ++p) {
+      const auto found = std::lower_bound(away.begin(), away.end(), p);
+      const bool is_away = found != away.end() && *found == p;
+      if (!is_away && p % ranks != static_cast<std::size_t>(transport.rank())) {
+        continue;
+      }
+      try {
+        check_part(storage, index_path, set, p);
+      } catch (const Error& e) {
+        if (!is_away || (!is_of_lost_part(e.code()) && e.code() != Code::permission)) {
+          throw;
+        }
+        is_absent[static_cast<std::size_t>(found - away.begin())] = 1;
+      }
+    }
+  });
+  if (!away.empty()) {
+    transport.allreduce(is_absent, exec::Op::max);
+  }
+  std::vector<std::size_t> absent;
+  for (std::size_t i = 0; i < away.size(); ++i) {
+    if (is_absent[i] != 0) {
+      absent.push_back(away[i]);
+    }
+  }
+  return absent;
 }
 
 void check_parts(exec::Transport& transport, storage::Storage& storage,

@@ -18,7 +18,7 @@ constexpr std::size_t requests_at_once = 64;
 }  // namespace
 
 Input::Input(exec::Transport& transport, storage::Storage& storage, const std::string& path,
-             const Options& options)
+             const Options& options, NeededParts needed)
     : transport_(transport), storage_(storage), options_(options) {
   const auto message = exec::on_root(transport_, 0, [&] { return open_on_root(path); });
   model::ByteReader in(message);
@@ -28,7 +28,7 @@ Input::Input(exec::Transport& transport, storage::Storage& storage, const std::s
   options_.readers = in.get<int>();
   options_.budget_bytes = in.get<std::uint64_t>();
   if (!words.empty()) {
-    open_parts(words);
+    open_parts(words, needed);
   }
   reader_ = std::make_unique<SelectionReader>(
       ReadContext{transport_, storage_, options_, view_, *source_, root_.get(), parts_.get()});
@@ -47,9 +47,13 @@ std::vector<std::byte> Input::open_on_root(std::string path) {
   return out.take();
 }
 
-void Input::open_parts(std::span<const std::uint64_t> words) {
+void Input::open_parts(std::span<const std::uint64_t> words, NeededParts needed) {
   layout::PartSet set = layout::PartSet::from_words(words, path());
-  check_parts(transport_, storage_, path(), set, false);
+  if (needed == NeededParts::at_home) {
+    absent_ = find_absent_parts(transport_, storage_, path(), set);
+  } else {
+    check_parts(transport_, storage_, path(), set, false);
+  }
   for (std::uint32_t number = 0; number < set.variables.size(); ++number) {
     view_.set_number_in_set(find(set.variables[number].name), number);
   }
@@ -72,6 +76,18 @@ void Input::open_parts(std::span<const std::uint64_t> words) {
     });
     view_.set_rows(v, model::ByteReader(message).get_vector<std::uint64_t>());
   }
+}
+
+std::string Input::absent_part(std::uint64_t step) const {
+  for (const std::size_t part : absent_) {
+    for (const layout::Mapping& mapping : set()->mappings) {
+      if (mapping.part == part &&
+          (!set()->variables[mapping.variable].stepped || mapping.holds(step))) {
+        return layout::part_path(path(), set()->parts[part].path);
+      }
+    }
+  }
+  return "";
 }
 
 void Input::keep_order_of(const Input& old) {

@@ -24,12 +24,15 @@
 
 namespace sluice::commit {
 
+/// Must all parts of a set be there, or only those in its own folder (parts_away())?
+enum class NeededParts : std::uint8_t { all, at_home };
+
 class Input {
  public:
   /// Collective. transport and storage must outlive the object. If the path is a symbolic link,
   /// every rank reads the target that it has on rank 0.
   Input(exec::Transport& transport, storage::Storage& storage, const std::string& path,
-        const Options& options);
+        const Options& options, NeededParts needed = NeededParts::all);
   Input(const Input&) = delete;
 
   const std::string& path() const noexcept { return view_.contents().path; }
@@ -74,6 +77,9 @@ class Input {
 
   /// Of the index of a set of parts: the set; nullptr for ordinary files.
   const layout::PartSet* set() const noexcept { return parts_ ? &parts_->set() : nullptr; }
+  /// The path of a part that the step needs and that is not there for every rank; "": they are.
+  /// The same on every rank.
+  std::string absent_part(std::uint64_t step) const;
   /// Local. As get(), for a variable whose elements are in parts; the box is inside its shape.
   void get_from_parts(const GetRequest& request);
 
@@ -105,7 +111,7 @@ class Input {
  private:
   /// What rank 0 broadcasts.
   std::vector<std::byte> open_on_root(std::string path);
-  void open_parts(std::span<const std::uint64_t> words);
+  void open_parts(std::span<const std::uint64_t> words, NeededParts needed);
 
   exec::Transport& transport_;
   storage::Storage& storage_;
@@ -114,6 +120,7 @@ class Input {
   FileView view_;
   std::unique_ptr<SourceFile> source_;
   std::unique_ptr<PartsInput> parts_;  ///< of the index of a set of parts
+  std::vector<std::size_t> absent_;    ///< of these, by number
   std::unique_ptr<SelectionReader> reader_;
   std::vector<GetRequest> deferred_;
   std::exception_ptr deferred_failure_;  ///< the first

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "commit/read/input.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/portion.hpp"
 
@@ -42,6 +41,9 @@ void read_variable(exec::Transport& transport, Input& input, std::uint32_t varia
 /// Collective. What is wrong with a step; "" if nothing is.
 std::string fault_of(exec::Transport& transport, Input& input, std::uint64_t step,
                      std::vector<std::byte>& buffer) {
+  if (const std::string absent = input.absent_part(step); !absent.empty()) {
+    return input.path() + ": its part " + absent + " cannot be read here";
+  }
   try {
     for (std::uint32_t v = 0; v < input.variables().size(); ++v) {
       if (input.variables()[v].definition.stepped) {
@@ -67,9 +69,12 @@ bool is_unchanged(exec::Transport& transport, const Input& input) {
 }  // namespace
 
 void look_back(exec::Transport& transport, storage::Storage& storage, const std::string& path,
-               const StepSeen& seen) {
+               NeededParts needed, const StepSeen& seen) {
   constexpr int most_looks = 10;  // beside a writer, which changes the file meanwhile
-  auto input = std::make_unique<Input>(transport, storage, path, Options{});
+  const auto open = [&] {
+    return std::make_unique<Input>(transport, storage, path, Options{}, needed);
+  };
+  auto input = open();
   std::vector<std::byte> buffer;
   for (std::uint64_t step = input->steps(); step-- > 0;) {
     std::string why = fault_of(transport, *input, step, buffer);
@@ -77,13 +82,13 @@ void look_back(exec::Transport& transport, storage::Storage& storage, const std:
       if (is_unchanged(transport, *input)) {
         break;
       }
-      input = std::make_unique<Input>(transport, storage, path, Options{});
+      input = open();
       if (step >= input->steps()) {
         break;  // it was dropped
       }
       why = fault_of(transport, *input, step, buffer);
     }
-    if (!seen(step, why)) {
+    if (!seen(*input, step, why)) {
       return;
     }
   }
@@ -93,15 +98,16 @@ std::optional<std::uint64_t> latest_good(
     exec::Transport& transport, storage::Storage& storage, const std::string& path,
     const std::function<void(std::uint64_t step, const std::string& why)>& seen) {
   std::optional<std::uint64_t> good;
-  look_back(transport, storage, path, [&](std::uint64_t step, const std::string& why) {
-    if (seen) {
-      seen(step, why);
-    }
-    if (why.empty()) {
-      good = step;
-    }
-    return !good;
-  });
+  look_back(transport, storage, path, NeededParts::all,
+            [&](const Input&, std::uint64_t step, const std::string& why) {
+              if (seen) {
+                seen(step, why);
+              }
+              if (why.empty()) {
+                good = step;
+              }
+              return !good;
+            });
   return good;
 }
 
