@@ -54,6 +54,13 @@ TEST(Auto, OnADiskShortRunsAreBroughtTogetherAndLongOnesAreNot) {
   EXPECT_EQ(taken(input_of(disk, 1, 1, 32 * mib, 512)), "shared") << "one rank, nobody to send to";
 }
 
+TEST(Auto, OfASmallStepOnADiskNothingIsSent) {
+  for (const std::uint64_t run : {1024, 8192, 65536}) {
+    EXPECT_EQ(taken(input_of(disk, 4, 1, mib / 16, run)), "shared") << run;
+    EXPECT_EQ(taken(input_of(disk, 4, 1, 4 * mib - 1, run)), "shared") << run;
+  }
+}
+
 TEST(Auto, WhatIsUnknownIsTakenForADisk) {
   const FileSystemFacts unknown;
   EXPECT_EQ(taken(input_of(unknown, 4, 1, 32 * mib, 4096)), "collective");

@@ -101,8 +101,8 @@ class Publisher {
   std::unique_ptr<ReopenableFile> file_;
   struct Written {
     std::unique_ptr<storage::File> file;
-    JournalPlace place;  ///< of the last record
-    JournalPlace next;   ///< behind it
+    JournalPlace place;     ///< of the last record
+    JournalPlace next;      ///< behind it
     bool has_room = false;  ///< is it as long as it may become?
   };
   Written journal_;
