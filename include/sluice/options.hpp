@@ -198,8 +198,8 @@ struct Options {
   /// Seconds that may pass until plain readers (h5py, netCDF4) see a durable step of a file that
   /// changes in place. Steps that follow one another more quickly are put in place together, so
   /// that each waits for one sync; readers of Sluice see each of them at once. 0: each step is put
-  /// in place before the next one, for plain readers that follow a run step by step. Default:
-  /// automatic (negative), which is 0.2, or 0 on a storage without a thread (mpiio).
+  /// in place before the next one, for plain readers that follow a run step by step.
+  /// Default: automatic (negative), which is 0.2, or 0 on a storage without a thread (mpiio).
   double apply_every_s = -1;
 
   /// What happens to a step that the storage cannot take. Default: fail. Use skip_step for output

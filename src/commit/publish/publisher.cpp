@@ -368,14 +368,11 @@ void Publisher::write_journal(const Journal& journal, bool synced) {
   const bool is_log = synced && apply_interval_s_ > 0;
   if (!journal_.file) {
     journal_.file = storage_.create_like(journal_path(path_), path_);
+    journal_.has_room = false;
     names_changed_ = true;
   }
   if (!journal_.has_room && journal_.place.at > 0 && journal_.place.at < journal_room_bytes) {
-    // More will follow. A sync of what is there already does not wait for the file system's own
-    // journal.
-    journal_.file->write(journal_.place.at,
-                         std::vector<std::byte>(journal_room_bytes - journal_.place.at));
-    journal_.has_room = true;
+    make_journal_room();
   }
   const std::vector<std::byte> bytes = journal.to_bytes(journal_.place.previous, is_log);
   JournalHeader header{};
@@ -385,6 +382,18 @@ void Publisher::write_journal(const Journal& journal, bool synced) {
   if (synced) {
     sync_journal(!journal.tail.fresh.empty());
     sync_names();
+  }
+}
+
+/// More records will follow. A sync of what is there already does not wait for the file system's
+/// own journal.
+void Publisher::make_journal_room() noexcept {
+  journal_.has_room = true;
+  try {
+    journal_.file->write(journal_.place.at,
+                         std::vector<std::byte>(journal_room_bytes - journal_.place.at));
+  } catch (const std::exception&) {
+    // The record itself may find space, or says what is wrong.
   }
 }
 
@@ -425,7 +434,8 @@ void Publisher::invalidate_journal() {
       return;
     }
     journal_.file = storage_.open(journal_path(path_), storage::Access::read_write);
-    journal_.file->write(journal_.place.at, std::vector<std::byte>(journal_header_bytes));
+    journal_.file->resize(journal_.place.at);  // which needs no space
+    journal_.has_room = false;
     journal_.file->sync();
   } catch (const std::exception&) {
     poisoned_ = true;

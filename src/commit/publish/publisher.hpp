@@ -87,6 +87,7 @@ class Publisher {
   void change_by_journal(const layout::MetadataUpdate& update, bool synced,
                          std::int64_t modified_ns, const std::optional<layout::Extent>& unsynced);
   void write_journal(const Journal& journal, bool synced);
+  void make_journal_room() noexcept;
   void sync_journal(bool with_data);
   void invalidate_journal();
   void apply(Journal journal) noexcept;
