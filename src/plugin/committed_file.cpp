@@ -10,6 +10,7 @@
 #include "plugin/opening.hpp"
 #include "plugin/say.hpp"
 #include "sluice/error.hpp"
+#include "storage/read_padded.hpp"
 
 namespace sluice::plugin {
 
@@ -98,8 +99,7 @@ void CommittedFile::require_sound() const {
 }
 
 void CommittedFile::read(std::uint64_t offset, std::span<std::byte> bytes) {
-  const std::size_t got = file_->read(offset, bytes);
-  std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(got), bytes.end(), std::byte{0});
+  storage::read_padded(*file_, offset, bytes);
   held_.read_over(offset, bytes);
 }
 

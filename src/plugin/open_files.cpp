@@ -13,6 +13,7 @@
 #include "sluice/error.hpp"
 #include "storage/calls.hpp"
 #include "storage/lease_record.hpp"
+#include "storage/read_padded.hpp"
 
 namespace sluice::plugin {
 
@@ -172,8 +173,7 @@ void OpenFile::read(std::uint64_t offset, std::span<std::byte> bytes) {
     written_->read(offset, bytes);
     return;
   }
-  const std::size_t got = read_->read(offset, bytes);
-  std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(got), bytes.end(), std::byte{0});
+  storage::read_padded(*read_, offset, bytes);
 }
 
 void OpenFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {

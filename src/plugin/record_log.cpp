@@ -9,6 +9,7 @@
 #include "commit/publish/superblock.hpp"
 #include "model/clock.hpp"
 #include "sluice/error.hpp"
+#include "storage/read_padded.hpp"
 
 namespace sluice::plugin {
 
@@ -75,8 +76,7 @@ std::unique_ptr<commit::JournalRuns> RecordLog::write(const Change& change) {
   std::vector<std::byte> after;
   for (const Range& range : ranges_around(change.held, change.frontier, root)) {
     before.resize(range.length);
-    const std::size_t got = change.file.read(range.offset, before);
-    std::fill(before.begin() + static_cast<std::ptrdiff_t>(got), before.end(), std::byte{0});
+    storage::read_padded(change.file, range.offset, before);
     if (change.guard && *change.guard >= range.offset &&
         *change.guard - range.offset < before.size()) {
       before[*change.guard - range.offset] = commit::signature_byte;

@@ -7,6 +7,7 @@
 #include "commit/publish/superblock.hpp"
 #include "sluice/error.hpp"
 #include "storage/forwarding.hpp"
+#include "storage/read_padded.hpp"
 
 namespace sluice::commit {
 
@@ -27,8 +28,7 @@ void lift_guard(const Superblock& superblock, std::uint64_t offset, std::span<st
 
 std::vector<std::byte> read_piece(storage::File& file, const JournalRuns::Piece& piece) {
   std::vector<std::byte> now(piece.length);
-  const std::size_t got = file.read(piece.offset, now);
-  std::fill(now.begin() + static_cast<std::ptrdiff_t>(got), now.end(), std::byte{0});
+  storage::read_padded(file, piece.offset, now);
   return now;
 }
 

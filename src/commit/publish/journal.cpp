@@ -1,12 +1,12 @@
 #include "commit/publish/journal.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "codec/checksum.hpp"
 #include "commit/publish/journal_format.hpp"
 #include "sluice/error.hpp"
+#include "storage/read_padded.hpp"
 
 namespace sluice::commit {
 
@@ -136,8 +136,7 @@ class PresentBytes {
       length = with_it;
     }
     bytes_.resize(length);
-    const std::size_t got = file_.read(offset_, bytes_);
-    std::fill(bytes_.begin() + static_cast<std::ptrdiff_t>(got), bytes_.end(), std::byte{0});
+    storage::read_padded(file_, offset_, bytes_);
   }
 
   storage::File& file_;
