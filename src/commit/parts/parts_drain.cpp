@@ -19,12 +19,6 @@ std::string path_away(const std::string& index_path, const layout::Part& part) {
   return layout::part_path(index_path, part.path);
 }
 
-std::string last_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-std::string path_at_home(const std::string& index_path, const layout::Part& part) {
-  return parts_folder(index_path, "") + "/" + last_name(part.path);
-}
-
 }  // namespace
 
 PartsDrain::PartsDrain(exec::Transport& transport, storage::Storage& storage,

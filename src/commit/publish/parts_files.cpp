@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <random>
 
 #include "codec/checksum.hpp"
@@ -120,14 +121,16 @@ void check_part(storage::Storage& storage, const std::string& index_path, const 
   }
 }
 
+std::string path_at_home(const std::string& index_path, const Part& part) {
+  return parts_folder(index_path, "") + "/" + part.path.substr(part.path.rfind('/') + 1);
+}
+
 std::vector<std::size_t> parts_away(const PartSet& set, const std::string& index_path) {
-  const std::string home = parts_folder(index_path, "") + "/";
   std::vector<std::size_t> away;
   for (std::size_t p = 0; p < set.parts.size(); ++p) {
-    const std::string& path = set.parts[p].path;
-    const std::string name = path.substr(path.rfind('/') + 1);
-    if (storage::absolute_path(layout::part_path(index_path, path)) !=
-        storage::absolute_path(home + name)) {
+    const Part& part = set.parts[p];
+    if (storage::absolute_path(layout::part_path(index_path, part.path)) !=
+        storage::absolute_path(path_at_home(index_path, part))) {
       away.push_back(p);
     }
   }
@@ -142,12 +145,11 @@ bool is_of_lost_part(Code code) {
 std::vector<std::size_t> find_absent_parts(exec::Transport& transport, storage::Storage& storage,
                                            const std::string& index_path, const PartSet& set) {
   const std::vector<std::size_t> away = parts_away(set, index_path);
-  std::vector<std::int64_t> is_absent(away.size(), 0);
+  std::vector<std::int64_t> is_absent(set.parts.size(), 0);
   exec::together(transport, [&] {
     const auto ranks = static_cast<std::size_t>(transport.size());
     for (std::size_t p = 0; p < set.parts.size(); ++p) {
-      const auto found = std::lower_bound(away.begin(), away.end(), p);
-      const bool is_away = found != away.end() && *found == p;
+      const bool is_away = std::ranges::binary_search(away, p);
       if (!is_away && p % ranks != static_cast<std::size_t>(transport.rank())) {
         continue;
       }
@@ -157,7 +159,7 @@ std::vector<std::size_t> find_absent_parts(exec::Transport& transport, storage::
         if (!is_away || (!is_of_lost_part(e.code()) && e.code() != Code::permission)) {
           throw;
         }
-        is_absent[static_cast<std::size_t>(found - away.begin())] = 1;
+        is_absent[p] = 1;
       }
     }
   });
@@ -165,11 +167,8 @@ std::vector<std::size_t> find_absent_parts(exec::Transport& transport, storage::
     transport.allreduce(is_absent, exec::Op::max);
   }
   std::vector<std::size_t> absent;
-  for (std::size_t i = 0; i < away.size(); ++i) {
-    if (is_absent[i] != 0) {
-      absent.push_back(away[i]);
-    }
-  }
+  std::ranges::copy_if(away, std::back_inserter(absent),
+                       [&](std::size_t p) { return is_absent[p] != 0; });
   return absent;
 }
 

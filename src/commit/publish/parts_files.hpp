@@ -42,6 +42,8 @@ void check_part(storage::Storage& storage, const std::string& index_path,
 void check_parts(exec::Transport& transport, storage::Storage& storage,
                  const std::string& index_path, const layout::PartSet& set, bool recovers);
 
+/// The path of a part in `<index>.parts`, wherever it is now.
+std::string path_at_home(const std::string& index_path, const layout::Part& part);
 /// The parts of a set that are not in the folder of its index, or in `<index>.parts`, such as those
 /// on node-local storage: by number.
 std::vector<std::size_t> parts_away(const layout::PartSet& set, const std::string& index_path);
