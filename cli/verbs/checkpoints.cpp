@@ -38,7 +38,7 @@ struct Listed {
   std::string absent_part;
 
   bool is_good() const { return why.empty(); }
-  bool is_damaged() const { return !why.empty() && absent_part.empty(); }
+  bool is_absent() const { return !absent_part.empty(); }
 };
 
 /// Collective. The value of a step, on every rank.
@@ -96,7 +96,7 @@ std::uint64_t shared_bytes_of(const Input& input, std::uint64_t step) {
 Listed properties_of(Input& input, std::uint64_t step, const std::string& why) {
   Listed one;
   one.absent_part = input.absent_part(step);
-  if (!one.absent_part.empty()) {
+  if (one.is_absent()) {
     one.time = input.time(step);
     one.why = why;
     return one;
@@ -146,7 +146,7 @@ std::string list_text(const std::string& path, const std::vector<Listed>& all) {
   }
   Table table({">NUMBER", ">TIME", "SAVED", ">RANKS", ">SIZE", ">WRITTEN", ""});
   for (const Listed& one : all) {
-    if (!one.absent_part.empty()) {
+    if (one.is_absent()) {
       table.add({"?", number_text(one.time), "?", "?", "?", "?", "NOT READ: not drained"});
       continue;
     }
@@ -166,14 +166,13 @@ Json list_json(const std::string& path, const std::vector<Listed>& all) {
   Json list = Json::array();
   for (const Listed& one : all) {
     const bool known = one.number != 0;
-    const bool is_absent = !one.absent_part.empty();
     list.push_back({{"number", known ? Json(one.number) : Json()},
-                    {"time", known || is_absent ? Json(one.time) : Json()},
+                    {"time", known || one.is_absent() ? Json(one.time) : Json()},
                     {"saved", known ? Json(one.saved_s) : Json()},
                     {"ranks", known ? Json(one.ranks) : Json()},
                     {"bytes", known ? Json(one.bytes) : Json()},
                     {"written", known ? Json(one.bytes - one.shared_bytes) : Json()},
-                    {"good", is_absent ? Json() : Json(one.is_good())},
+                    {"good", one.is_absent() ? Json() : Json(one.is_good())},
                     {"why", one.is_good() ? Json() : Json(one.why)}});
   }
   return {{"file", path}, {"checkpoints", std::move(list)}};
@@ -198,12 +197,12 @@ int checkpoints(const Context& context, const CheckpointsOptions& options) {
   }
   int answer = all.empty() ? differs : fine;
   for (const Listed& one : all) {
-    if (!one.absent_part.empty()) {
+    if (one.is_absent()) {
       if (context.is_root()) {
         show_error(absence_text(options.file, one));
       }
       answer = bad_input;
-    } else if (one.is_damaged()) {
+    } else if (!one.is_good()) {
       answer = std::max<int>(answer, differs);
     }
   }

@@ -38,8 +38,7 @@ class Writer:
 
     def __init__(self, folder, ranks=RANKS, more_variables=0, pause_ms=0, apply_every_s="auto"):
         self.path = os.path.join(folder, "out.h5")
-        self.acknowledged = 0  # steps
-        self.acknowledged_s = []  # when
+        self.acknowledged_s = []  # when, step by step
         self.run = subprocess.Popen(
             [*MPIEXEC, "-n", str(ranks), VICTIM, self.path, "shared", "0", "0", folder],
             env=os.environ | {"SLUICE_VICTIM_STEPS": str(MORE_STEPS_THAN_FIT),
@@ -54,7 +53,11 @@ class Writer:
         for line in self.run.stdout:
             if line.startswith("step "):
                 self.acknowledged_s.append(time.monotonic())
-                self.acknowledged = int(line.split()[1]) + 1
+
+    @property
+    def acknowledged(self):
+        """So many steps."""
+        return len(self.acknowledged_s)
 
     def acknowledged_before(self, moment_s):
         """So many steps."""
