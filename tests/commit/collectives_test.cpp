@@ -32,6 +32,10 @@ class CountingTransport final : public exec::Transport {
     ++calls_;
     inner_.allreduce(values, op);
   }
+  void reduce(std::span<std::int64_t> values, exec::Op op, int root) override {
+    ++calls_;
+    inner_.reduce(values, op, root);
+  }
   std::int64_t exclusive_sum(std::int64_t value) override {
     ++calls_;
     return inner_.exclusive_sum(value);

@@ -171,6 +171,10 @@ class BringingOnly final : public exec::Transport {
     const Inside inside;
     inner_.allreduce(values, op);
   }
+  void reduce(std::span<std::int64_t> values, exec::Op op, int root) override {
+    const Inside inside;
+    inner_.reduce(values, op, root);
+  }
   std::int64_t exclusive_sum(std::int64_t value) override {
     const Inside inside;
     return inner_.exclusive_sum(value);

@@ -73,6 +73,22 @@ inline void check_reductions(Transport& t) {
   const std::int64_t third = size == 1 ? 60 : 30;
   EXPECT_EQ(gcd, (std::vector<std::int64_t>{12, 0, third, 7}));
 
+  for (int root = 0; root < t.size(); ++root) {
+    for (std::size_t length : {0U, 3U, 20000U}) {
+      std::vector<std::int64_t> sum(length, rank + 1);
+      std::vector<std::int64_t> high(length, root - rank);
+      t.reduce(sum, Op::sum, root);
+      t.reduce(high, Op::max, root);
+      if (t.rank() == root) {
+        EXPECT_EQ(sum, std::vector<std::int64_t>(length, size * (size + 1) / 2));
+        EXPECT_EQ(high, std::vector<std::int64_t>(length, root));
+      }
+    }
+  }
+  std::vector<std::int64_t> negative = {-30};
+  t.reduce(negative, Op::gcd, 0);
+  EXPECT_EQ(rank == 0 ? negative[0] : 30, 30);
+
   EXPECT_EQ(t.exclusive_sum(rank + 1), rank * (rank + 1) / 2);
   EXPECT_EQ(t.exclusive_sum(-(std::int64_t{1} << 40)), -rank * (std::int64_t{1} << 40));
 }

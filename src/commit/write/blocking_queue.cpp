@@ -1,6 +1,6 @@
 #include "commit/write/blocking_queue.hpp"
 
-#include "exec/transport/agree.hpp"
+#include <utility>
 
 namespace sluice::commit {
 
@@ -8,24 +8,25 @@ void BlockingQueue::before_planning() { planner_->publisher().require_sound(); }
 
 void BlockingQueue::arrive(const std::exception_ptr& failure, bool synced,
                            const CommitPlanner::Update& update) {
-  const auto met = failure ? failure : exec::failure_of([&] {
-    if (planner_ != nullptr) {
-      planner_->publisher().write_fresh(update.metadata);
-    }
-    if (synced) {
-      data_.sync();
-    }
-  });
-  exec::agree(transport_, met);
+  failures_ = exec::failures_at_root(transport_, 0, failure ? failure : exec::failure_of([&] {
+                                       if (planner_ != nullptr) {
+                                         planner_->publisher().write_fresh(update.metadata);
+                                       }
+                                       if (synced) {
+                                         data_.sync();
+                                       }
+                                     }));
 }
 
 void BlockingQueue::publish(const FileCommit& commit, CommitPlanner::Update update) {
-  exec::on_root(transport_, 0, [&] {
+  const exec::Failures before = std::exchange(failures_, {});
+  const auto publish_here = [&] {
     planner_->publisher().publish(update.metadata, commit.synced, update.modified_ns,
                                   update.unsynced);
     planner_->committed();
     return std::vector<std::byte>{};
-  });
+  };
+  exec::on_root(transport_, 0, publish_here, before);
 }
 
 }  // namespace sluice::commit

@@ -4,6 +4,7 @@
 
 #include "commit/write/commit_queue.hpp"
 #include "commit/write/data_writer.hpp"
+#include "exec/transport/agree.hpp"
 
 namespace sluice::commit {
 
@@ -23,6 +24,7 @@ class BlockingQueue final : public CommitQueue {
   exec::Transport& transport_;
   DataWriter& data_;
   CommitPlanner* planner_;
+  exec::Failures failures_;  ///< of this commit, between arrive() and publish()
 };
 
 }  // namespace sluice::commit

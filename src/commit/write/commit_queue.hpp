@@ -32,11 +32,11 @@ class CommitQueue {
   virtual void before_planning() {}
   /// Reserves staging for a commit that `who` writes.
   virtual void begin(const plan::Plan& who, bool is_step) = 0;
-  /// Collective. This rank's part has been passed to the writers, or has failed: throws the same
-  /// Error on every rank if one has.
+  /// Collective. This rank's part has been passed to the writers, or has failed. If one has, every
+  /// rank throws the same Error, here or in publish().
   virtual void arrive(const std::exception_ptr& failure, bool synced,
                       const CommitPlanner::Update& update) = 0;
-  /// Its metadata follows; `update` is rank 0's.
+  /// Collective. Its metadata follows; `update` is rank 0's.
   virtual void publish(const FileCommit& commit, CommitPlanner::Update update) = 0;
   /// The pending commit of the last one, if it was in flight when publish() returned; else null.
   virtual std::shared_ptr<PendingCommit> last() const { return nullptr; }

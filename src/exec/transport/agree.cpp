@@ -1,6 +1,7 @@
 #include "exec/transport/agree.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "model/bytes.hpp"
@@ -48,6 +49,15 @@ void throw_message(std::span<const std::byte> message, int rank) {
                    : Error(code, "rank " + std::to_string(rank) + ": " + text, rank);
 }
 
+void throw_failure_of(Transport& transport, int rank, const std::exception_ptr& failure) {
+  std::vector<std::byte> message;
+  if (transport.rank() == rank) {
+    message = failure_message(failure);
+  }
+  transport.broadcast(message, rank);
+  throw_message(message, rank);
+}
+
 }  // namespace detail
 
 std::string rank_list(const std::vector<int>& ranks) {
@@ -65,14 +75,19 @@ void agree(Transport& transport, const std::exception_ptr& failure, std::span<st
   transport.allreduce(values, Op::max);
   std::copy(values.begin(), values.end() - 1, extra.begin());
   if (values.back() != 0) {
-    const int root = transport.size() - static_cast<int>(values.back());
-    std::vector<std::byte> message;
-    if (transport.rank() == root) {
-      message = detail::failure_message(failure);
-    }
-    transport.broadcast(message, root);
-    detail::throw_message(message, root);
+    detail::throw_failure_of(transport, transport.size() - static_cast<int>(values.back()),
+                             failure);
   }
+}
+
+Failures failures_at_root(Transport& transport, int root, std::exception_ptr failure) {
+  std::int64_t value = failure ? transport.size() - transport.rank() : 0;
+  transport.reduce({&value, 1}, Op::max, root);
+  Failures all{std::move(failure)};
+  if (transport.rank() == root && value != 0) {
+    all.lowest_rank = transport.size() - static_cast<int>(value);
+  }
+  return all;
 }
 
 }  // namespace sluice::exec

@@ -1,6 +1,8 @@
 // Agreement on failures: all ranks learn whether one of them failed, and fail alike.
 #pragma once
 
+#include <cstdint>
+#include <cstring>
 #include <exception>
 #include <span>
 #include <string>
@@ -35,9 +37,20 @@ void together(Transport& transport, Work&& work) {
   agree(transport, failure_of(work));
 }
 
-/// Collective. Runs `work` on `root` only; its result, or its error, is sent to every rank.
+/// The failures of all ranks, collected at one of them.
+struct Failures {
+  std::exception_ptr own;  ///< of this rank
+  int lowest_rank = -1;    ///< the lowest rank that failed, on the root only; -1: none
+};
+
+/// Collective. `failure` is this rank's error (null: none). Nothing is thrown: on_root() does.
+Failures failures_at_root(Transport& transport, int root, std::exception_ptr failure);
+
+/// Collective. Runs `work` on `root` only; its result, or its error, is sent to every rank. If a
+/// rank has failed before, `work` is not run, and every rank throws the error of the lowest one.
 template <class Work>
-std::vector<std::byte> on_root(Transport& transport, int root, Work&& work);
+std::vector<std::byte> on_root(Transport& transport, int root, Work&& work,
+                               const Failures& before = {});
 
 /// "0, 3, 5", for a message.
 std::string rank_list(const std::vector<int>& ranks);
@@ -61,24 +74,41 @@ namespace detail {
 /// code, rank that the error names (-1: none yet), text
 std::vector<std::byte> failure_message(const std::exception_ptr& failure);
 [[noreturn]] void throw_message(std::span<const std::byte> message, int rank);
+/// Collective. The error of `rank`, which has it in `failure`, on every rank.
+[[noreturn]] void throw_failure_of(Transport& transport, int rank,
+                                   const std::exception_ptr& failure);
 }  // namespace detail
 
 template <class Work>
-std::vector<std::byte> on_root(Transport& transport, int root, Work&& work) {
+std::vector<std::byte> on_root(Transport& transport, int root, Work&& work,
+                               const Failures& before) {
+  enum class End : std::uint8_t { done, failed, failed_before };
   std::vector<std::byte> message;
   if (transport.rank() == root) {
-    try {
-      message = work();
-      message.resize(message.size() + 1, std::byte{0});
-    } catch (...) {
-      message = detail::failure_message(std::current_exception());
-      message.resize(message.size() + 1, std::byte{1});
+    End end = End::done;
+    if (before.lowest_rank >= 0) {
+      end = End::failed_before;
+      const auto rank = std::as_bytes(std::span(&before.lowest_rank, 1));
+      message.assign(rank.begin(), rank.end());
+    } else {
+      try {
+        message = work();
+      } catch (...) {
+        end = End::failed;
+        message = detail::failure_message(std::current_exception());
+      }
     }
+    message.push_back(static_cast<std::byte>(end));
   }
   transport.broadcast(message, root);
-  const bool failed = message.back() != std::byte{0};
+  const auto end = static_cast<End>(message.back());
   message.pop_back();
-  if (failed) {
+  if (end == End::failed_before) {
+    int rank = 0;
+    std::memcpy(&rank, message.data(), sizeof rank);
+    detail::throw_failure_of(transport, rank, before.own);
+  }
+  if (end == End::failed) {
     detail::throw_message(message, root);
   }
   return message;

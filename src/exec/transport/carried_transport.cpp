@@ -105,25 +105,32 @@ class CarriedTransport : public Transport {
   void barrier() override { allgather({}); }
 
   void allreduce(std::span<std::int64_t> values, Op op) override {
-    const auto all = gather(std::as_bytes(values), 0);
+    reduce(values, op, 0);
     std::vector<std::byte> result;
     if (rank_ == 0) {
-      if (op == Op::gcd) {  // also for one rank: no gcd is negative
-        const std::vector<std::int64_t> zeros(values.size());
-        combine(values, zeros.data(), op);
-      }
-      for (std::size_t other = 1; other < all.size(); ++other) {
-        std::vector<std::int64_t> theirs(values.size());
-        require_length(all[other].size(), values.size_bytes(), "allreduce");
-        std::ranges::copy(all[other], std::as_writable_bytes(std::span(theirs)).begin());
-        combine(values, theirs.data(), op);
-      }
       const auto bytes = std::as_bytes(values);
       result.assign(bytes.begin(), bytes.end());
     }
     broadcast(result, 0);
     require_length(result.size(), values.size_bytes(), "allreduce");
     std::ranges::copy(result, std::as_writable_bytes(values).begin());
+  }
+
+  void reduce(std::span<std::int64_t> values, Op op, int root) override {
+    const auto all = gather(std::as_bytes(values), root);
+    if (op == Op::gcd) {  // also for one rank: no gcd is negative
+      const std::vector<std::int64_t> zeros(values.size());
+      combine(values, zeros.data(), op);
+    }
+    for (std::size_t other = 0; other < all.size(); ++other) {
+      if (other == static_cast<std::size_t>(root)) {
+        continue;
+      }
+      std::vector<std::int64_t> theirs(values.size());
+      require_length(all[other].size(), values.size_bytes(), "reduce");
+      std::ranges::copy(all[other], std::as_writable_bytes(std::span(theirs)).begin());
+      combine(values, theirs.data(), op);
+    }
   }
 
   std::int64_t exclusive_sum(std::int64_t value) override {

@@ -17,6 +17,29 @@ constexpr int max_tag = 1 << 20;
 
 using Bytes = std::vector<std::byte>;
 
+std::vector<int> ranks_below(int rank) {
+  std::vector<int> ranks(static_cast<std::size_t>(rank));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+std::string text_of_reduction(std::span<const std::int64_t> values, Op op) {
+  return " of " + std::to_string(values.size()) + " values by operation " +
+         std::to_string(static_cast<int>(op));
+}
+
+void add_to(LocalCall& call, std::span<const std::int64_t> values, Op op) {
+  if (!call.values.empty()) {
+    combine(call.values, values.data(), op);
+    return;
+  }
+  // Combined with itself or with nothing, so that no gcd is negative even for one rank.
+  call.values.assign(values.begin(), values.end());
+  if (op == Op::gcd) {
+    combine(call.values, values.data(), op);
+  }
+}
+
 // One member's view of its group.
 class LocalRank final : public Transport {
  public:
@@ -34,6 +57,7 @@ class LocalRank final : public Transport {
 
   void barrier() override;
   void allreduce(std::span<std::int64_t> values, Op op) override;
+  void reduce(std::span<std::int64_t> values, Op op, int root) override;
   std::int64_t exclusive_sum(std::int64_t value) override;
   void broadcast(Bytes& bytes, int root) override;
   std::vector<Bytes> gather(std::span<const std::byte> bytes, int root) override;
@@ -51,9 +75,8 @@ class LocalRank final : public Transport {
 
   LocalCall& enter(Verb verb, const std::string& signature = "");
   void await(LocalCall& call, const std::vector<int>& ranks);
-  void await_all(LocalCall& call) { await(call, everybody()); }
+  void await_all(LocalCall& call) { await(call, ranks_below(size())); }
   void leave(LocalCall& call);
-  std::vector<int> everybody() const;
   std::string prefix(Verb verb) const {
     return "sluice: rank " + std::to_string(member_) + ": " + verb_name(verb) + ": ";
   }
@@ -70,12 +93,6 @@ class LocalRank final : public Transport {
 
 // -- collectives
 // ------------------------------------------------------------------------------------
-
-std::vector<int> LocalRank::everybody() const {
-  std::vector<int> ranks(at(size()));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
-}
 
 // Counts this rank into its next collective, and compares its arguments with those of the others.
 LocalCall& LocalRank::enter(Verb verb, const std::string& signature) {
@@ -145,20 +162,24 @@ void LocalRank::barrier() {
 }
 
 void LocalRank::allreduce(std::span<std::int64_t> values, Op op) {
-  LocalCall& call =
-      enter(Verb::allreduce, " of " + std::to_string(values.size()) + " values by operation " +
-                                 std::to_string(static_cast<int>(op)));
-  if (call.values.empty()) {
-    // Combined with itself or with nothing, so that no gcd is negative even for one rank.
-    call.values.assign(values.begin(), values.end());
-    if (op == Op::gcd) {
-      combine(call.values, values.data(), op);
-    }
-  } else {
-    combine(call.values, values.data(), op);
-  }
+  LocalCall& call = enter(Verb::allreduce, text_of_reduction(values, op));
+  add_to(call, values, op);
   await_all(call);
   std::copy(call.values.begin(), call.values.end(), values.begin());
+  leave(call);
+}
+
+void LocalRank::reduce(std::span<std::int64_t> values, Op op, int root) {
+  check_root(Verb::reduce, root);
+  LocalCall& call =
+      enter(Verb::reduce, " to rank " + std::to_string(root) + text_of_reduction(values, op));
+  add_to(call, values, op);
+  if (member_ == root) {
+    await_all(call);
+    std::copy(call.values.begin(), call.values.end(), values.begin());
+  } else {
+    await(call, call.early ? std::vector<int>{} : std::vector<int>{root});
+  }
   leave(call);
 }
 
@@ -166,9 +187,8 @@ std::int64_t LocalRank::exclusive_sum(std::int64_t value) {
   LocalCall& call = enter(Verb::exclusive_sum);
   call.values.resize(at(size()));
   call.values[at(member_)] = value;
-  std::vector<int> lower = everybody();
-  lower.resize(at(member_));
-  await(call, call.early ? lower : everybody());
+  const std::vector<int> lower = ranks_below(member_);
+  await(call, call.early ? lower : ranks_below(size()));
   std::int64_t sum = 0;
   for (int rank : lower) {
     sum = combine(sum, call.values[at(rank)], Op::sum);
@@ -183,7 +203,7 @@ void LocalRank::broadcast(Bytes& bytes, int root) {
   if (member_ == root) {
     call.bytes[at(root)] = bytes;
   }
-  await(call, call.early ? std::vector<int>{root} : everybody());
+  await(call, call.early ? std::vector<int>{root} : ranks_below(size()));
   bytes = call.bytes[at(root)];
   leave(call);
 }

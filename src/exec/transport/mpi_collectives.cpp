@@ -93,6 +93,46 @@ struct Tree {
   }
 };
 
+void reduce_slice_to_root(MpiCore& core, const Tree& tree, std::span<std::int64_t> values, Op op) {
+  Batch batch;
+  std::vector<std::vector<std::byte>*> theirs;
+  for (const int child : tree.children) {
+    theirs.push_back(&batch.buffer(values.size_bytes()));
+    core.post_receive(batch, child, core.tag(), *theirs.back());
+  }
+  core.wait(batch);
+  for (const std::vector<std::byte>* bytes : theirs) {
+    combine(values, reinterpret_cast<const std::int64_t*>(bytes->data()), op);
+  }
+  if (tree.parent >= 0) {
+    Batch out;
+    std::vector<std::byte>& mine = out.buffer(values.size_bytes());
+    std::copy(values.begin(), values.end(), as_values(mine).begin());
+    core.post_send(out, tree.parent, core.tag(), mine);
+    core.wait(out);
+  }
+}
+
+// `one` for each slice of `values`. An empty reduction still exchanges messages, so that lengths
+// are compared.
+template <class One>
+void for_each_slice(std::span<std::int64_t> values, One&& one) {
+  std::size_t offset = 0;
+  do {
+    const std::size_t count = std::min(reduce_slice_values, values.size() - offset);
+    one(values.subspan(offset, count));
+    offset += count;
+  } while (offset < values.size());
+}
+
+// As with more ranks: no gcd is negative.
+void reduce_alone(std::span<std::int64_t> values, Op op) {
+  const std::vector<std::int64_t> same(values.begin(), values.end());
+  if (op == Op::gcd) {
+    combine(values, same.data(), op);
+  }
+}
+
 // Sends the bytes from inline_bytes on down the tree, each piece as soon as it has arrived.
 void pipe_rest(MpiCore& core, const Tree& tree,
                const std::shared_ptr<std::vector<std::byte>>& body) {
@@ -151,20 +191,22 @@ void mpi_barrier(MpiCore& core) {
 void mpi_allreduce(MpiCore& core, std::span<std::int64_t> values, Op op) {
   core.enter(Verb::allreduce);
   if (core.size() == 1) {
-    // As with more ranks: no gcd is negative.
-    const std::vector<std::int64_t> same(values.begin(), values.end());
-    if (op == Op::gcd) {
-      combine(values, same.data(), op);
-    }
+    reduce_alone(values, op);
     return;
   }
-  // An empty reduction still exchanges messages, so that lengths are compared.
-  std::size_t offset = 0;
-  do {
-    const std::size_t count = std::min(reduce_slice_values, values.size() - offset);
-    reduce_slice(core, values.subspan(offset, count), op);
-    offset += count;
-  } while (offset < values.size());
+  for_each_slice(values, [&](std::span<std::int64_t> slice) { reduce_slice(core, slice, op); });
+}
+
+void mpi_reduce(MpiCore& core, std::span<std::int64_t> values, Op op, int root) {
+  core.enter(Verb::reduce);
+  check_root(core, root);
+  if (core.size() == 1) {
+    reduce_alone(values, op);
+    return;
+  }
+  const Tree tree(core.rank(), core.size(), root);
+  for_each_slice(
+      values, [&](std::span<std::int64_t> slice) { reduce_slice_to_root(core, tree, slice, op); });
 }
 
 std::int64_t mpi_exclusive_sum(MpiCore& core, std::int64_t value) {

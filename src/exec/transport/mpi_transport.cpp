@@ -77,6 +77,9 @@ class MpiTransport final : public Transport {
   void allreduce(std::span<std::int64_t> values, Op op) override {
     mpi_allreduce(*core_, values, op);
   }
+  void reduce(std::span<std::int64_t> values, Op op, int root) override {
+    mpi_reduce(*core_, values, op, root);
+  }
   std::int64_t exclusive_sum(std::int64_t value) override {
     return mpi_exclusive_sum(*core_, value);
   }

@@ -1,4 +1,4 @@
-// The operations of allreduce, shared by the transports.
+// The operations of reduce and allreduce, shared by the transports.
 #pragma once
 
 #include <algorithm>

@@ -75,6 +75,10 @@ class SoloTransport : public Transport {
       }
     }
   }
+  void reduce(std::span<std::int64_t> values, Op op, int root) override {
+    require_self(root);
+    allreduce(values, op);
+  }
   std::int64_t exclusive_sum(std::int64_t) override { return 0; }
   void broadcast(std::vector<std::byte>&, int root) override { require_self(root); }
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes, int root) override {

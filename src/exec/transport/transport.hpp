@@ -60,6 +60,9 @@ class Transport {
   virtual void barrier() = 0;
   /// Element by element over all ranks, in place; the same length on every rank.
   virtual void allreduce(std::span<std::int64_t> values, Op op) = 0;
+  /// The same, for root only: what `values` hold elsewhere afterwards means nothing. The others may
+  /// return before all have come.
+  virtual void reduce(std::span<std::int64_t> values, Op op, int root) = 0;
   /// Sum of `value` over the ranks below this one (0 on rank 0).
   virtual std::int64_t exclusive_sum(std::int64_t value) = 0;
   /// The root's bytes on every rank; others' content is replaced.

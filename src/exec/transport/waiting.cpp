@@ -87,6 +87,8 @@ const char* verb_name(Verb verb) noexcept {
       return "barrier";
     case Verb::allreduce:
       return "allreduce";
+    case Verb::reduce:
+      return "reduce";
     case Verb::exclusive_sum:
       return "exclusive_sum";
     case Verb::broadcast:

@@ -19,6 +19,7 @@ enum class Verb : std::int32_t {
   open,
   barrier,
   allreduce,
+  reduce,
   exclusive_sum,
   broadcast,
   gather,

@@ -38,8 +38,10 @@ CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
     row.number = number_step();
     make_step_group(steps_, request.time);
   }
+  std::vector<bool> has_extent(definitions_.size());
   for (const Touched& touched : request.touched) {
     const model::Definition& definition = definitions_[touched.variable];
+    has_extent[touched.variable] = true;
     if (is_encoded(definition)) {
       prepare_encoded(touched);
     } else {
@@ -55,7 +57,7 @@ CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
     append_time(steps_, request.time);
     ++steps_;
     for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
-      if (definitions_[v].stepped && made_[v].exists && !is_grouped) {
+      if (definitions_[v].stepped && made_[v].exists && !is_grouped && !has_extent[v]) {
         extend(v, steps_);
       }
     }

@@ -1,0 +1,95 @@
+// Agreements on failures: where ranks fail, all throw the same, that of the lowest rank.
+#include "exec/transport/agree.hpp"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "exec/transport/local_transport.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::test {
+namespace {
+
+constexpr int ranks = 5;
+
+std::exception_ptr failure_on(int rank) {
+  return std::make_exception_ptr(Error(Code::no_space, "full at " + std::to_string(rank)));
+}
+
+/// What a rank gets of on_root() where those of `failing` have failed before: its bytes as text, or
+/// the text of the error. `ran`: how often the root worked.
+std::vector<std::string> outcomes(const std::vector<int>& failing, int root, int& ran,
+                                  const std::exception_ptr& failure_of_root = nullptr) {
+  std::vector<std::string> texts(ranks);
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    std::vector<std::string> found(ranks);
+    ran = 0;
+    exec::run_local(ranks, seed, [&](exec::Transport& transport) {
+      const int rank = transport.rank();
+      const bool fails = std::find(failing.begin(), failing.end(), rank) != failing.end();
+      const exec::Failures before =
+          exec::failures_at_root(transport, root, fails ? failure_on(rank) : nullptr);
+      std::string& text = found[static_cast<std::size_t>(rank)];
+      const auto work = [&] {
+        ++ran;
+        if (failure_of_root) {
+          std::rethrow_exception(failure_of_root);
+        }
+        return std::vector<std::byte>{std::byte{'o'}, std::byte{'k'}};
+      };
+      try {
+        for (const std::byte byte : exec::on_root(transport, root, work, before)) {
+          text += static_cast<char>(byte);
+        }
+      } catch (const Error& e) {
+        text = std::to_string(static_cast<int>(e.code())) + " " + std::to_string(e.rank()) + " " +
+               e.what();
+      }
+      transport.barrier();  // no rank is left in another call
+    });
+    if (seed == 0) {
+      texts = found;
+    }
+    EXPECT_EQ(found, texts) << "seed " << seed;
+  }
+  return texts;
+}
+
+std::vector<std::string> on_every_rank(const std::string& text) {
+  return std::vector<std::string>(ranks, text);
+}
+
+std::string no_space(int rank, const std::string& what) {
+  return std::to_string(static_cast<int>(Code::no_space)) + " " + std::to_string(rank) + " rank " +
+         std::to_string(rank) + ": " + what;
+}
+
+TEST(Agree, TheRootWorksWhereNoRankHasFailed) {
+  for (int root = 0; root < ranks; ++root) {
+    int ran = 0;
+    EXPECT_EQ(outcomes({}, root, ran), on_every_rank("ok"));
+    EXPECT_EQ(ran, 1);
+  }
+}
+
+TEST(Agree, EveryRankThrowsWhatTheLowestThatFailedBeforeThrew) {
+  for (int root = 0; root < ranks; ++root) {
+    int ran = 0;
+    EXPECT_EQ(outcomes({3}, root, ran), on_every_rank(no_space(3, "full at 3")));
+    EXPECT_EQ(ran, 0);
+    EXPECT_EQ(outcomes({4, 1}, root, ran), on_every_rank(no_space(1, "full at 1")));
+    EXPECT_EQ(outcomes({0, 1, 2, 3, 4}, root, ran), on_every_rank(no_space(0, "full at 0")));
+    EXPECT_EQ(ran, 0);
+  }
+}
+
+TEST(Agree, EveryRankThrowsWhatTheWorkOfTheRootThrew) {
+  int ran = 0;
+  EXPECT_EQ(outcomes({}, 2, ran, failure_on(7)), on_every_rank(no_space(2, "full at 7")));
+  EXPECT_EQ(ran, 1);
+}
+
+}  // namespace
+}  // namespace sluice::test
