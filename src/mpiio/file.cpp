@@ -177,10 +177,14 @@ bool leads_node(File& file) {
   return *file.node.leads;
 }
 
+/// Ranks come to a sync one after the other: the disk works while the others still write.
 void write_own_pending(File& file) {
   if (file.behind) {
     file.behind->wait_own();
     file.behind->rethrow();
+  }
+  if (file.may_write()) {
+    file.storage->begin_sync();
   }
 }
 

@@ -36,6 +36,7 @@ class ForwardingFile : public File {
   Objects* objects() override { return inner().objects(); }
   std::size_t alignment() const override { return inner().alignment(); }
   std::size_t read_bytes() const override { return inner().read_bytes(); }
+  void begin_sync() override { inner().begin_sync(); }
   void keep_cached(bool is_wanted) override { inner().keep_cached(is_wanted); }
   void drop_cache() override { inner().drop_cache(); }
   const std::string& path() const override { return inner().path(); }

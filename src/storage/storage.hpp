@@ -118,6 +118,9 @@ class File {
   virtual void preallocate(std::uint64_t offset, std::uint64_t length) = 0;
   /// On return, everything written through this File (and its size) is on stable storage.
   virtual void sync() = 0;
+  /// A sync by this or another process of the node will follow: begins to write back what the page
+  /// cache holds of the file. A hint, which reports nothing. Any thread.
+  virtual void begin_sync() {}
   virtual std::uint64_t size() = 0;
   /// Truncates or extends (with zeros) to `bytes`.
   virtual void resize(std::uint64_t bytes) = 0;

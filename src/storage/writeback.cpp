@@ -123,6 +123,7 @@ class WritebackFile final : public PosixFile {
         beginner_->begin(first, offset - offset % cache_page_bytes);
     }
   }
+  void begin_sync() override { calls().begin_writeback(descriptor(), 0, 0); }
 
  private:
   HomePtr<Beginner> beginner_{new Beginner(calls(), descriptor())};  // ends before the file

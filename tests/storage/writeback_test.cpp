@@ -86,6 +86,22 @@ TEST(Writeback, LeavesShortWritesToTheKernel) {
   EXPECT_EQ(bytes_begun(), 0u);
 }
 
+TEST(Writeback, BeginsWithShortOnesWhereASyncFollows) {
+  for (const bool refused : {false, true}) {
+    const Scratch scratch;
+    const SystemCalls calls = watched_calls();
+    is_refused = refused;
+    const auto file = make_writeback(calls)->open(scratch / "a", Access::create);
+    const auto bytes = random_bytes(page, 6);
+    for (std::uint64_t i = 0; i < 64; ++i) file->write(i * page, bytes);
+    file->begin_sync();
+    ASSERT_EQ(begun.size(), 1u);
+    EXPECT_EQ(begun[0], (std::pair<std::uint64_t, std::uint64_t>(0, 0)));  // to the end
+    file->sync();
+    expect_content(*file, 63 * page, bytes);
+  }
+}
+
 TEST(Writeback, NeitherWritesNorTheEndWaitForABusyDisk) {
   const Scratch scratch;
   const SystemCalls calls = watched_calls();
