@@ -6,7 +6,7 @@ from . import report
 
 HEAD = """# Figures of the benchmarks
 
-Written by `./dev bench report --tables`: the newest run of each case that was there. Compare
+Written by `./dev bench report --tables`: the newest whole run of each case that was there. Compare
 within a table only: each is one interleaved run, and machines drift. What is measured, and how, is
 said in [README.md](README.md).
 """
@@ -34,13 +34,25 @@ def _table(case, document):
     return report.table(case, document, types.SimpleNamespace(**document["options"]))
 
 
+def _title(document):
+    """Runs of one title replace each other: on another mount a case is another one."""
+    is_contended = document.get("options", {}).get("contended")
+    return document["case"] + (" --contended" if is_contended else "")
+
+
+def _is_whole(document):
+    options = document.get("options", {})
+    return not options.get("only") and not options.get("groups")
+
+
 def page(documents, cases):
-    """`documents`: (document, path), the newest first; `cases`: their modules by name."""
+    """`documents`: (document, path), the newest first; `cases`: their modules by name. A run of
+    some contestants or groups only stands for its case where there is no whole one."""
     newest = {}
-    for document, _ in documents:
-        newest.setdefault(document["case"], document)
+    for document, _ in sorted(documents, key=lambda found: not _is_whole(found[0])):
+        newest.setdefault(_title(document), document)
     parts = [HEAD]
-    for name, document in sorted(newest.items()):
-        parts.append(f"## {name}\n\n{_facts(document)}.\n\n```\n"
-                     f"{_table(cases.get(name), document)}\n```\n")
+    for title, document in sorted(newest.items()):
+        parts.append(f"## {title}\n\n{_facts(document)}.\n\n```\n"
+                     f"{_table(cases.get(document['case']), document)}\n```\n")
     return "\n".join(parts)

@@ -111,6 +111,22 @@ class Page(unittest.TestCase):
         self.assertIn("bone: {'text_in_s': 1.25}", text)
         self.assertNotIn("older", text)
 
+    def test_runs_of_some_groups_or_on_another_mount_replace_no_whole_one(self):
+        def one(name, date, **more):
+            found = document("mpiio", [row(name, 100)], date, absent=[],
+                             options={"rounds": 9, "warm_up": 1, "contended": False} | more)
+            found["host"]["file_system"] = "ext4"
+            return found, "nowhere.json"
+
+        text = tables.page([one("some", "2026-02-04T000000Z", groups="snapshots"),
+                            one("others", "2026-02-03T000000Z", only=["others"]),
+                            one("mount", "2026-02-02T000000Z", contended=True),
+                            one("whole", "2026-02-01T000000Z", groups="", only=None)], CASES)
+        self.assertRegex(text, r"(?m)^whole +90 +100 +110$")
+        self.assertRegex(text, r"(?sm)## mpiio --contended.*^mount")
+        self.assertNotIn("some ", text)
+        self.assertNotIn("others ", text)
+
     def test_an_axis_of_several_powers_is_logarithmic(self):
         text = charts.lines({"a": {1: 1.0, 2: 1000.0}}, [1, 2], "x", "y")
         self.assertEqual(re.findall(r'text-anchor="end">([\d.e+]+)<', text)[:4],
