@@ -177,12 +177,12 @@ bool leads_node(File& file) {
   return *file.node.leads;
 }
 
-/// Ranks come to a sync one after the other: the disk works while the others still write.
-void write_own_pending(File& file) {
+void prepare_sync(File& file) {
   if (file.behind) {
     file.behind->wait_own();
     file.behind->rethrow();
   }
+  // Ranks come to a sync one after the other: the disk works while the others still write.
   if (file.may_write()) {
     file.storage->begin_sync();
   }
@@ -204,13 +204,13 @@ void sync(File& file) {
   file.report.pattern.end_step();
   if (file.node.is_only) {
     each_then_first(
-        file, [&] { write_own_pending(file); }, [&] { sync_storage(file); });
+        file, [&] { prepare_sync(file); }, [&] { sync_storage(file); });
     return;
   }
   const bool leads = leads_node(file);
   check(mpi.Barrier(file.comm), "synchronising the ranks");
   together(file, [&] {
-    write_own_pending(file);
+    prepare_sync(file);
     if (leads) {
       sync_storage(file);
     }

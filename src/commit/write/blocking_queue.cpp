@@ -8,14 +8,18 @@ void BlockingQueue::before_planning() { planner_->publisher().require_sound(); }
 
 void BlockingQueue::arrive(const std::exception_ptr& failure, bool synced,
                            const CommitPlanner::Update& update) {
-  failures_ = exec::failures_at_root(transport_, 0, failure ? failure : exec::failure_of([&] {
-                                       if (planner_ != nullptr) {
-                                         planner_->publisher().write_fresh(update.metadata);
-                                       }
-                                       if (synced) {
-                                         data_.sync();
-                                       }
-                                     }));
+  std::exception_ptr met = failure;
+  if (!met) {
+    met = exec::failure_of([&] {
+      if (planner_ != nullptr) {
+        planner_->publisher().write_fresh(update.metadata);
+      }
+      if (synced) {
+        data_.sync();
+      }
+    });
+  }
+  failures_ = exec::failures_at_root(transport_, 0, std::move(met));
 }
 
 void BlockingQueue::publish(const FileCommit& commit, CommitPlanner::Update update) {
