@@ -222,6 +222,7 @@ std::exception_ptr EncodedWriter::write_behind(const FileCommit& commit, const S
   const std::uint64_t number =
       config_.background->begin_rounds(planning_of(commit, staged, rounds));
   const Encoder encoder = make_encoder(number, behind);
+  last_encoder_ = encoder;
   storage::File* const dense = encoder ? &encoder->dense_file() : nullptr;
   std::exception_ptr failure;
   std::vector<std::uint64_t> words;
@@ -269,13 +270,20 @@ EncodedWriter::Encoder EncodedWriter::make_encoder(
       std::shared_ptr<const layout::CommitPlan>(behind, &behind->plain));
 }
 
+void EncodedWriter::end_call() {
+  if (const Encoder encoder = last_encoder_.lock()) {
+    encoder->end_call();
+  }
+}
+
 void EncodedWriter::end_round(std::uint64_t number, const Encoder& encoder, bool is_last) {
   if (!encoder) {
     return;
   }
   exec::WriteBehind& writer = config_.data.writer();
-  writer.submit_task(
-      [encoder](const std::exception_ptr& earlier) { encoder->send_sizes(earlier); });
+  writer.submit_task([encoder, is_last](const std::exception_ptr& earlier) {
+    encoder->send_sizes(earlier, is_last);
+  });
   writer.submit_task(
       [queue = config_.background, encoder, is_last, number](const std::exception_ptr& earlier) {
         encoder->take_places(earlier);

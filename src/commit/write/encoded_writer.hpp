@@ -66,6 +66,8 @@ class EncodedWriter {
   /// for CommitQueue::arrive.
   std::exception_ptr write_behind(const FileCommit& commit, const StagedCommit& staged,
                                   const std::shared_ptr<const Behind>& behind);
+  /// This rank is about to leave the call of its last write_behind().
+  void end_call();
 
  private:
   /// Of this rank, in one round.
@@ -96,6 +98,7 @@ class EncodedWriter {
   void release_plain(const std::shared_ptr<const Behind>& behind, const Encoder& encoder);
 
   const Config config_;
+  std::weak_ptr<exec::BackgroundEncoder> last_encoder_;
 };
 
 }  // namespace sluice::commit

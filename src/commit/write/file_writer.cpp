@@ -105,6 +105,7 @@ std::uint64_t FileWriter::write(const FileCommit& commit, const StagedCommit& st
     const std::exception_ptr failure = encoded_->write_behind(commit, staged, behind);
     queue_->arrive(failure, commit.synced, {});
     queue_->publish(commit, {});
+    encoded_->end_call();
     return variables_.steps();
   }
   queue_->wait_until_placed();

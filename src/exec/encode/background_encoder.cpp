@@ -1,5 +1,7 @@
 #include "exec/encode/background_encoder.hpp"
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace sluice::exec {
@@ -8,6 +10,10 @@ namespace {
 
 /// A waiter looks again so often, whatever it hears.
 constexpr double look_for_places_s = 1;
+/// At most, for the end of a call: it may itself wait for memory that the thread gives back.
+constexpr std::chrono::milliseconds longest_call{20};
+/// The other ranks leave the call a little later, or earlier.
+constexpr std::chrono::milliseconds until_others_left{1};
 
 }  // namespace
 
@@ -23,7 +29,25 @@ BackgroundEncoder::BackgroundEncoder(const RoundEncoder::Config& config, storage
       encoder_(config, commit, rounds, definitions),
       plain_(file, std::move(plain)) {}
 
-void BackgroundEncoder::send_sizes(const std::exception_ptr& earlier) {
+void BackgroundEncoder::end_call() {
+  {
+    const std::lock_guard lock(mutex_);
+    has_call_ended_ = true;
+  }
+  changed_.notify_one();
+}
+
+void BackgroundEncoder::wait_for_end_of_call() {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, longest_call, [&] { return has_call_ended_; });
+  lock.unlock();
+  std::this_thread::sleep_for(until_others_left);
+}
+
+void BackgroundEncoder::send_sizes(const std::exception_ptr& earlier, bool is_last) {
+  if (is_last && may_wait_) {
+    wait_for_end_of_call();
+  }
   tracker_.send_to_root(encoder_.encode(earlier).to_bytes());
 }
 

@@ -2,14 +2,19 @@
 // tracker, waits for the places, and writes. What is not compressed comes to provisional addresses
 // of its own, and is moved to its places once they are known.
 //
-// Invariants: all but the constructor is called by the thread (or in the order) that carries out
-// the writer's jobs; of each round one message leaves and one comes, whatever failed; memory is the
-// tiles of one round, and what comes of other variables before places are known.
+// The last round of a commit waits until the ranks have left the call: on cores that are encoding,
+// copies and messages of the others would take several times as long.
+//
+// Invariants: all but the constructor and end_call() is called by the thread (or in the order) that
+// carries out the writer's jobs; of each round one message leaves and one comes, whatever failed;
+// memory is the tiles of one round, and what comes of other variables before places are known.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <mutex>
 
 #include "exec/encode/provisional_file.hpp"
 #include "exec/encode/round_encoder.hpp"
@@ -32,8 +37,10 @@ class BackgroundEncoder {
   /// Takes what is not encoded.
   RelocatedFile& plain_file() noexcept { return plain_; }
 
+  /// This rank leaves the call that gave the last round. Any thread.
+  void end_call();
   /// All of the round has come. `earlier`: what went wrong with it.
-  void send_sizes(const std::exception_ptr& earlier);
+  void send_sizes(const std::exception_ptr& earlier, bool is_last);
   bool has_places() const { return tracker_.has_message_from_root(); }
   /// Takes the places and writes the round. `earlier` as above.
   void take_places(const std::exception_ptr& earlier);
@@ -41,6 +48,7 @@ class BackgroundEncoder {
   void rethrow() const { encoder_.rethrow(); }
 
  private:
+  void wait_for_end_of_call();
   RoundPlaces await_places();
 
   storage::File& file_;
@@ -49,6 +57,9 @@ class BackgroundEncoder {
   const int rank_;
   RoundEncoder encoder_;
   RelocatedFile plain_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool has_call_ended_ = false;
 };
 
 }  // namespace sluice::exec
