@@ -10,6 +10,8 @@ namespace {
 
 /// A waiter looks again so often, whatever it hears.
 constexpr double look_for_places_s = 1;
+/// Less is encoded in a few milliseconds, and small steps may follow one another quickly.
+constexpr std::uint64_t least_bytes_to_wait = 1 << 20;
 /// At most, for the end of a call: it may itself wait for memory that the thread gives back.
 constexpr std::chrono::milliseconds longest_call{20};
 /// The other ranks leave the call a little later, or earlier.
@@ -25,6 +27,7 @@ BackgroundEncoder::BackgroundEncoder(const RoundEncoder::Config& config, storage
     : file_(file),
       tracker_(tracker),
       may_wait_(may_wait),
+      waits_for_call_(may_wait && rounds.held_bytes() >= least_bytes_to_wait),
       rank_(config.rank),
       encoder_(config, commit, rounds, definitions),
       plain_(file, std::move(plain)) {}
@@ -45,7 +48,7 @@ void BackgroundEncoder::wait_for_end_of_call() {
 }
 
 void BackgroundEncoder::send_sizes(const std::exception_ptr& earlier, bool is_last) {
-  if (is_last && may_wait_) {
+  if (is_last && waits_for_call_) {
     wait_for_end_of_call();
   }
   tracker_.send_to_root(encoder_.encode(earlier).to_bytes());

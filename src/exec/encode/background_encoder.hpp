@@ -2,8 +2,8 @@
 // tracker, waits for the places, and writes. What is not compressed comes to provisional addresses
 // of its own, and is moved to its places once they are known.
 //
-// The last round of a commit waits until the ranks have left the call: on cores that are encoding,
-// copies and messages of the others would take several times as long.
+// The last round of a commit, if it is not small, waits until the ranks have left the call: on
+// cores that are encoding, copies and messages of the others would take several times as long.
 //
 // Invariants: all but the constructor and end_call() is called by the thread (or in the order) that
 // carries out the writer's jobs; of each round one message leaves and one comes, whatever failed;
@@ -54,6 +54,7 @@ class BackgroundEncoder {
   storage::File& file_;
   CompletionTracker& tracker_;
   const bool may_wait_;
+  const bool waits_for_call_;
   const int rank_;
   RoundEncoder encoder_;
   RelocatedFile plain_;
