@@ -1,5 +1,7 @@
 """Other readers of a store at an address."""
 
+import time
+
 import numpy as np
 
 import server as servers
@@ -52,6 +54,20 @@ def steps_by_icechunk(server, bucket, prefix, shape, **version):
     for step in range(array.shape[0]):
         np.testing.assert_array_equal(array[step], values(shape, step))
     return array.shape[0]
+
+
+def settled(look, quiet_s=1.0, most_s=30.0):
+    """What `look()` returns, once it has been the same for `quiet_s`: the server may still carry
+    out a put that a killed client had sent."""
+    began = time.monotonic()
+    found, since = look(), time.monotonic()
+    while time.monotonic() - since < quiet_s:
+        assert time.monotonic() - began < most_s, f"still changes: {found}"
+        time.sleep(quiet_s / 10)
+        now = look()
+        if now != found:
+            found, since = now, time.monotonic()
+    return found
 
 
 def check(server, bucket, prefix, shape, steps):

@@ -128,19 +128,22 @@ def test_a_lost_answer_of_the_commit_is_no_failure(server, succeed):
 
 
 def settled_steps(server):
-    """After a kill. The server still carries out what it was sent, and keeps the checksums of its
-    objects beside them: for a moment they may not match what it returns."""
+    """After a kill. The server keeps the checksums of its objects beside them: while it carries out
+    what it was sent they may not match what it returns."""
     import time
 
     import icechunk
-    for _ in range(20):
-        try:
-            return steps(server)
-        except icechunk.IcechunkError as error:
-            if "checksum mismatch" not in str(error):
-                raise
-            time.sleep(0.25)
-    return steps(server)
+
+    def look():
+        for _ in range(20):
+            try:
+                return steps(server)
+            except icechunk.IcechunkError as error:
+                if "checksum mismatch" not in str(error):
+                    raise
+                time.sleep(0.25)
+        return steps(server)
+    return oracle.settled(look)
 
 
 @pytest.mark.parametrize("number", range(ROUNDS))
