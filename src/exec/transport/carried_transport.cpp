@@ -118,10 +118,7 @@ class CarriedTransport : public Transport {
 
   void reduce(std::span<std::int64_t> values, Op op, int root) override {
     const auto all = gather(std::as_bytes(values), root);
-    if (op == Op::gcd) {  // also for one rank: no gcd is negative
-      const std::vector<std::int64_t> zeros(values.size());
-      combine(values, zeros.data(), op);
-    }
+    reduce_alone(values, op);
     for (std::size_t other = 0; other < all.size(); ++other) {
       if (other == static_cast<std::size_t>(root)) {
         continue;

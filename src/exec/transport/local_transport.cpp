@@ -33,11 +33,8 @@ void add_to(LocalCall& call, std::span<const std::int64_t> values, Op op) {
     combine(call.values, values.data(), op);
     return;
   }
-  // Combined with itself or with nothing, so that no gcd is negative even for one rank.
   call.values.assign(values.begin(), values.end());
-  if (op == Op::gcd) {
-    combine(call.values, values.data(), op);
-  }
+  reduce_alone(call.values, op);
 }
 
 // One member's view of its group.

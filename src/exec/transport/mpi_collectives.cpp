@@ -125,14 +125,6 @@ void for_each_slice(std::span<std::int64_t> values, One&& one) {
   } while (offset < values.size());
 }
 
-// As with more ranks: no gcd is negative.
-void reduce_alone(std::span<std::int64_t> values, Op op) {
-  const std::vector<std::int64_t> same(values.begin(), values.end());
-  if (op == Op::gcd) {
-    combine(values, same.data(), op);
-  }
-}
-
 // Sends the bytes from inline_bytes on down the tree, each piece as soon as it has arrived.
 void pipe_rest(MpiCore& core, const Tree& tree,
                const std::shared_ptr<std::vector<std::byte>>& body) {

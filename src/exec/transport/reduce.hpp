@@ -39,4 +39,11 @@ inline void combine(std::span<std::int64_t> into, const std::int64_t* from, Op o
   }
 }
 
+/// Makes of the values of one rank the result of `op` over it alone: no gcd is negative.
+inline void reduce_alone(std::span<std::int64_t> values, Op op) {
+  for (std::int64_t& value : values) {
+    value = op == Op::gcd ? combine(value, 0, op) : value;
+  }
+}
+
 }  // namespace sluice::exec

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "exec/transport/reduce.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::exec {
@@ -68,13 +69,7 @@ class SoloTransport : public Transport {
   int nodes() const override { return 1; }
 
   void barrier() override {}
-  void allreduce(std::span<std::int64_t> values, Op op) override {
-    if (op == Op::gcd) {
-      for (std::int64_t& value : values) {
-        value = value < 0 ? -value : value;  // gcd(x, 0)
-      }
-    }
-  }
+  void allreduce(std::span<std::int64_t> values, Op op) override { reduce_alone(values, op); }
   void reduce(std::span<std::int64_t> values, Op op, int root) override {
     require_self(root);
     allreduce(values, op);
