@@ -127,6 +127,10 @@ bool has_hash(const model::AttributeValue& value, std::uint64_t hash) {
 
 }  // namespace
 
+void record(Contents& contents, const model::Attribute& attribute) {
+  contents[key_of(attribute)] = hash_of(attribute.value);
+}
+
 bool Catalog::is_recorded_name(const std::string& name) const {
   return recorded_.count(key_of(name, "variable")) != 0;
 }
@@ -146,7 +150,7 @@ Contents Catalog::contents(const std::vector<model::Attribute>& attributes) cons
     contents[key_of(variable.definition)] = hash_of(variable.definition);
   }
   for (const model::Attribute& attribute : attributes) {
-    contents[key_of(attribute)] = hash_of(attribute.value);
+    record(contents, attribute);
   }
   return contents;
 }

@@ -60,6 +60,8 @@ class RowsProof {
 /// The content of a file as of its last commit, kept in the file: a hash of the name and one of the
 /// description of each thing.
 using Contents = std::map<std::uint64_t, std::uint64_t>;
+/// Replaces what they say of the attribute, or adds it.
+void record(Contents& contents, const model::Attribute& attribute);
 
 struct StoredVariable {
   model::Definition definition;

@@ -170,11 +170,36 @@ MetadataUpdate Hdf5Planner::seal() {
 }
 
 void Hdf5Planner::write_contents() {
-  if (contents_changed_) {
-    const auto contents = Catalog::contents_of(hdf5_.get(), file_, profile_, nullptr);
-    Catalog::write_contents(hdf5_.get(), contents);
-    contents_changed_ = false;
+  if (!contents_changed_) {
+    return;
   }
+  // The first commit of a file may be like that of another. In the other profiles attributes of
+  // Sluice's own depend on more than what a FirstCommit holds.
+  std::optional<FirstCommit> first;
+  std::optional<Contents> contents;
+  const bool is_plain = profile_ == Profile::stacked || profile_ == Profile::netcdf4;
+  if (is_plain && !on_disk_ && under_way_.empty()) {
+    first = first_commit();
+    contents = KnownContents::of_process().find(*first);
+  }
+  if (!contents) {
+    contents = Catalog::contents_of(hdf5_.get(), file_, profile_, nullptr);
+    if (first) {
+      KnownContents::of_process().keep(std::move(*first), *contents);
+    }
+  }
+  Catalog::write_contents(hdf5_.get(), *contents);
+  contents_changed_ = false;
+}
+
+FirstCommit Hdf5Planner::first_commit() const {
+  FirstCommit commit{profile_, has_time_, {}, applied_};
+  for (std::size_t v = 0; v < definitions_.size(); ++v) {
+    if (made_[v].exists) {
+      commit.definitions.push_back(definitions_[v]);
+    }
+  }
+  return commit;
 }
 
 Hdf5Planner::Counters Hdf5Planner::counters() const {

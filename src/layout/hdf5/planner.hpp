@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "layout/hdf5/driver.hpp"
+#include "layout/hdf5/known_contents.hpp"
 #include "layout/hdf5/log.hpp"
 #include "layout/hdf5/profile.hpp"
 #include "layout/layout.hpp"
@@ -118,6 +119,7 @@ class Hdf5Planner final : public Planner {
   bool apply(const model::Attribute& attribute);
   /// Writes the list of contents to the file, if it has changed.
   void write_contents();
+  FirstCommit first_commit() const;
   bool is_variable(const std::string& name) const;
   /// Adds the chunk that starts at element `at` to the index and returns its address.
   std::uint64_t note_chunk(hid_t dataset, const hsize_t* at, std::uint64_t chunk_bytes,
