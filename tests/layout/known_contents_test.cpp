@@ -138,13 +138,7 @@ Contents recorded_in(storage::File& file) {
   DriverState state;
   const Handle hdf5 = opened(file, state);
   const Handle group = own(H5Gopen2(hdf5.get(), group_name, H5P_DEFAULT), group_name);
-  const auto value = read_attribute(group.get(), contents_attribute);
-  const auto words = std::get<std::vector<std::int64_t>>(value.value());
-  Contents contents;
-  for (std::size_t at = 0; at + 1 < words.size(); at += 2) {
-    contents[static_cast<std::uint64_t>(words[at])] = static_cast<std::uint64_t>(words[at + 1]);
-  }
-  return contents;
+  return Catalog::read_contents(group.get(), file.path());
 }
 
 Contents read_back(storage::File& file, Profile profile) {

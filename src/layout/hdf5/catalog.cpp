@@ -103,7 +103,7 @@ void Catalog::load_log() {
   }
   ours_ = true;
   is_part_ = is_yes(H5Aexists(group.get(), part_id_name), state_.file->path());
-  load_contents(group.get());
+  recorded_ = read_contents(group.get(), state_.file->path());
   const auto arranged = read_attribute(group.get(), layout_attribute);
   const auto* layout_name = arranged ? only_text(*arranged) : nullptr;
   openpmd_ = layout_name != nullptr && *layout_name == layout_openpmd;

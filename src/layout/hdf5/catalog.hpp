@@ -41,6 +41,8 @@ class Catalog final : public layout::Catalog, public layout::Titled {
                               const PartSet* set);
   /// Writes them.
   static void write_contents(hid_t file, const Contents& contents);
+  /// Those written to the group /sluice of the file at `path`; Error damaged if there are none.
+  static Contents read_contents(hid_t group, const std::string& path);
 
   const char* format() const override;
   std::string title() const override;
@@ -84,7 +86,6 @@ class Catalog final : public layout::Catalog, public layout::Titled {
   void open_file(storage::File& file);
   void load_log();
   void load_checksums();
-  void load_contents(hid_t group);
   void list_datasets();
   /// `prefix`: the length of the start of each path that is not part of a variable's name.
   void list(const std::vector<NamedLink>& links, std::size_t prefix);

@@ -45,16 +45,18 @@ void Catalog::write_contents(hid_t file, const Contents& contents) {
   write_attribute(group.get(), contents_attribute, words);
 }
 
-void Catalog::load_contents(hid_t group) {
+Contents Catalog::read_contents(hid_t group, const std::string& path) {
   const auto value = read_attribute(group, contents_attribute);
   const auto* words = value ? std::get_if<std::vector<std::int64_t>>(&*value) : nullptr;
   if (words == nullptr || words->size() % 2 != 0) {
-    throw Error(Code::damaged, state_.file->path() + ": /sluice has no list of contents");
+    throw Error(Code::damaged, path + ": /sluice has no list of contents");
   }
+  Contents contents;
   for (std::size_t at = 0; at < words->size(); at += 2) {
-    recorded_[std::bit_cast<std::uint64_t>((*words)[at])] =
+    contents[std::bit_cast<std::uint64_t>((*words)[at])] =
         std::bit_cast<std::uint64_t>((*words)[at + 1]);
   }
+  return contents;
 }
 
 }  // namespace sluice::layout::hdf5

@@ -170,26 +170,29 @@ MetadataUpdate Hdf5Planner::seal() {
 }
 
 void Hdf5Planner::write_contents() {
-  if (!contents_changed_) {
-    return;
+  if (contents_changed_) {
+    Catalog::write_contents(hdf5_.get(), contents());
+    contents_changed_ = false;
   }
-  // The first commit of a file may be like that of another. In the other profiles attributes of
-  // Sluice's own depend on more than what a FirstCommit holds.
-  std::optional<FirstCommit> first;
-  std::optional<Contents> contents;
+}
+
+Contents Hdf5Planner::contents() {
+  const auto read_back = [&] {
+    return Catalog::contents_of(hdf5_.get(), file_, profile_, nullptr);
+  };
+  // In the other profiles attributes of Sluice's own depend on more than what a FirstCommit holds.
   const bool is_plain = profile_ == Profile::stacked || profile_ == Profile::netcdf4;
-  if (is_plain && !on_disk_ && under_way_.empty()) {
-    first = first_commit();
-    contents = KnownContents::of_process().find(*first);
+  if (!is_plain || on_disk_ || !under_way_.empty()) {
+    return read_back();
   }
-  if (!contents) {
-    contents = Catalog::contents_of(hdf5_.get(), file_, profile_, nullptr);
-    if (first) {
-      KnownContents::of_process().keep(std::move(*first), *contents);
-    }
+  KnownContents& known = KnownContents::of_process();
+  FirstCommit first = first_commit();
+  if (auto contents = known.find(first)) {
+    return *std::move(contents);
   }
-  Catalog::write_contents(hdf5_.get(), *contents);
-  contents_changed_ = false;
+  Contents contents = read_back();
+  known.keep(std::move(first), contents);
+  return contents;
 }
 
 FirstCommit Hdf5Planner::first_commit() const {

@@ -119,6 +119,8 @@ class Hdf5Planner final : public Planner {
   bool apply(const model::Attribute& attribute);
   /// Writes the list of contents to the file, if it has changed.
   void write_contents();
+  /// The first commit of a new file may be like that of another: then nothing is read back.
+  Contents contents();
   FirstCommit first_commit() const;
   bool is_variable(const std::string& name) const;
   /// Adds the chunk that starts at element `at` to the index and returns its address.
