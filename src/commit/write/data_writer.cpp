@@ -244,6 +244,11 @@ void DataWriter::share_ring(const plan::Plan& who, std::uint64_t commits, bool e
   ring_is_refused_ = buffers_.ring == nullptr;
 }
 
+bool DataWriter::ring_holds(std::uint64_t bytes) const noexcept {
+  return buffers_.ring != nullptr &&
+         bytes <= buffers_.ring->slots() * buffers_.ring->window_bytes();
+}
+
 void DataWriter::drop_ring() {
   ring_waited_s_ += buffers_.ring ? buffers_.ring->waited_s() : 0;
   buffers_.ring.reset();

@@ -72,6 +72,8 @@ class DataWriter {
   void share_ring(const plan::Plan& who, std::uint64_t commits, bool encodes,
                   const std::function<void()>& wait_for_all);
   bool has_ring() const noexcept { return buffers_.ring != nullptr; }
+  /// Has the ring slots for so many bytes of a writer?
+  bool ring_holds(std::uint64_t bytes) const noexcept;
   /// Some rank has no such memory.
   void refuse_ring() noexcept { ring_is_refused_ = true; }
   /// While nothing is in flight.

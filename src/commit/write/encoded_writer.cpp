@@ -228,6 +228,9 @@ std::exception_ptr EncodedWriter::write_behind(const FileCommit& commit, const S
   std::vector<std::uint64_t> words;
   plan::Plan who = behind->who;
   for (std::uint64_t r = 0; r < rounds.rounds(); ++r) {
+    if (r + 1 == rounds.rounds() && data.ring_holds(rounds.held_bytes())) {
+      wait_for_end_of_call(encoder, rounds.held_bytes());
+    }
     const auto met = bring(commit, rounds, r, parts[r], who, dense, nullptr, words);
     failure = failure ? failure : met;
     if (data.has_ring()) {
@@ -276,14 +279,24 @@ void EncodedWriter::end_call() {
   }
 }
 
+/// The thread does, before anything that is submitted after this.
+void EncodedWriter::wait_for_end_of_call(const Encoder& encoder, std::uint64_t held_bytes) {
+  if (encoder) {
+    config_.data.writer().submit(
+        [encoder, held_bytes](bool) { encoder->wait_for_end_of_call(held_bytes); });
+  }
+}
+
 void EncodedWriter::end_round(std::uint64_t number, const Encoder& encoder, bool is_last) {
   if (!encoder) {
     return;
   }
   exec::WriteBehind& writer = config_.data.writer();
-  writer.submit_task([encoder, is_last](const std::exception_ptr& earlier) {
-    encoder->send_sizes(earlier, is_last);
-  });
+  if (is_last) {
+    wait_for_end_of_call(encoder, 0);
+  }
+  writer.submit_task(
+      [encoder](const std::exception_ptr& earlier) { encoder->send_sizes(earlier); });
   writer.submit_task(
       [queue = config_.background, encoder, is_last, number](const std::exception_ptr& earlier) {
         encoder->take_places(earlier);

@@ -94,6 +94,7 @@ class EncodedWriter {
                              const exec::RoundSizes& mine, CommitPlanner::Update& update);
   exec::RoundEncoder::Config encoder_config() const;
   Encoder make_encoder(std::uint64_t number, const std::shared_ptr<const Behind>& behind) const;
+  void wait_for_end_of_call(const Encoder& encoder, std::uint64_t held_bytes);
   void end_round(std::uint64_t number, const Encoder& encoder, bool is_last);
   void release_plain(const std::shared_ptr<const Behind>& behind, const Encoder& encoder);
 

@@ -13,7 +13,9 @@ constexpr double look_for_places_s = 1;
 /// Less is encoded in a few milliseconds, and small steps may follow one another quickly.
 constexpr std::uint64_t least_bytes_to_wait = 1 << 20;
 /// At most, for the end of a call: it may itself wait for memory that the thread gives back.
-constexpr std::chrono::milliseconds longest_call{20};
+constexpr double longest_call_s = 20e-3;
+/// Where it cannot, so much longer as it takes to copy the bytes.
+constexpr double slow_copy_bytes_per_s = 1e9;
 /// The other ranks leave the call a little later, or earlier.
 constexpr std::chrono::milliseconds until_others_left{1};
 
@@ -40,17 +42,19 @@ void BackgroundEncoder::end_call() {
   changed_.notify_one();
 }
 
-void BackgroundEncoder::wait_for_end_of_call() {
+void BackgroundEncoder::wait_for_end_of_call(std::uint64_t held_bytes) {
+  if (!waits_for_call_) {
+    return;
+  }
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, longest_call, [&] { return has_call_ended_; });
+  const std::chrono::duration<double> longest(longest_call_s + static_cast<double>(held_bytes) /
+                                                                   slow_copy_bytes_per_s);
+  waits_for_call_ = !changed_.wait_for(lock, longest, [&] { return has_call_ended_; });
   lock.unlock();
   std::this_thread::sleep_for(until_others_left);
 }
 
-void BackgroundEncoder::send_sizes(const std::exception_ptr& earlier, bool is_last) {
-  if (is_last && waits_for_call_) {
-    wait_for_end_of_call();
-  }
+void BackgroundEncoder::send_sizes(const std::exception_ptr& earlier) {
   tracker_.send_to_root(encoder_.encode(earlier).to_bytes());
 }
 

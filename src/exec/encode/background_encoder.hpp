@@ -2,8 +2,9 @@
 // tracker, waits for the places, and writes. What is not compressed comes to provisional addresses
 // of its own, and is moved to its places once they are known.
 //
-// The last round of a commit, if it is not small, waits until the ranks have left the call: on
-// cores that are encoding, copies and messages of the others would take several times as long.
+// The last round of a commit, if it is not small, is encoded when the ranks have left the call: on
+// cores that are encoding, copies and messages of the others would take several times as long. If
+// the ring has room for all of it, it is not taken out of there before that either.
 //
 // Invariants: all but the constructor and end_call() is called by the thread (or in the order) that
 // carries out the writer's jobs; of each round one message leaves and one comes, whatever failed;
@@ -39,8 +40,11 @@ class BackgroundEncoder {
 
   /// This rank leaves the call that gave the last round. Any thread.
   void end_call();
+  /// Returns soon after that, or after a bounded time; once it has seen the end, at once.
+  /// `held_bytes`: of the call, for which there is memory whatever the thread does.
+  void wait_for_end_of_call(std::uint64_t held_bytes);
   /// All of the round has come. `earlier`: what went wrong with it.
-  void send_sizes(const std::exception_ptr& earlier, bool is_last);
+  void send_sizes(const std::exception_ptr& earlier);
   bool has_places() const { return tracker_.has_message_from_root(); }
   /// Takes the places and writes the round. `earlier` as above.
   void take_places(const std::exception_ptr& earlier);
@@ -48,13 +52,12 @@ class BackgroundEncoder {
   void rethrow() const { encoder_.rethrow(); }
 
  private:
-  void wait_for_end_of_call();
   RoundPlaces await_places();
 
   storage::File& file_;
   CompletionTracker& tracker_;
   const bool may_wait_;
-  const bool waits_for_call_;
+  bool waits_for_call_;
   const int rank_;
   RoundEncoder encoder_;
   RelocatedFile plain_;
