@@ -34,6 +34,12 @@ constexpr int populate_write = MADV_POPULATE_WRITE;
 constexpr int populate_write = -1;  ///< known to no kernel
 #endif
 
+#ifdef MADV_COLLAPSE
+constexpr int collapse = MADV_COLLAPSE;
+#else
+constexpr int collapse = 25;        ///< Linux 6.1; older ones refuse it
+#endif
+
 /// Does the kernel account for committed memory strictly (vm.overcommit_memory = 2)?
 bool counts_promises() {
   std::ifstream file("/proc/sys/vm/overcommit_memory");
@@ -77,8 +83,27 @@ SharedMemory::~SharedMemory() {
   ::close(descriptor_);
 }
 
+/// At an address where huge pages can be: the kernel chooses one only if it gives them by default.
 void SharedMemory::map(std::uint64_t mapped_bytes) {
-  void* at = ::mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+  const std::uint64_t wide = mapped_bytes + huge_page_bytes;
+  void* const room = ::mmap(nullptr, wide, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* at = MAP_FAILED;
+  if (room != MAP_FAILED) {
+    const auto first = reinterpret_cast<std::uintptr_t>(room);
+    const std::uint64_t before = (huge_page_bytes - first % huge_page_bytes) % huge_page_bytes;
+    const std::uint64_t used = (mapped_bytes + page_bytes() - 1) / page_bytes() * page_bytes();
+    auto* const aligned = static_cast<std::byte*>(room) + before;
+    at = ::mmap(aligned, mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor_,
+                0);
+    const int number = errno;
+    if (at == MAP_FAILED) {
+      ::munmap(room, wide);
+      errno = number;
+    } else {
+      ::munmap(room, before);
+      ::munmap(aligned + used, huge_page_bytes - before);
+    }
+  }
   if (at == MAP_FAILED) {
     fail(Code::no_space, "mapping " + std::to_string(mapped_bytes) + " bytes of shared memory",
          errno);
@@ -110,6 +135,19 @@ void SharedMemory::make_room(std::uint64_t first, std::uint64_t last) {
 
 void SharedMemory::reserve(std::uint64_t first, std::uint64_t last) {
   make_room(header_bytes + first, header_bytes + last);
+}
+
+std::uint64_t SharedMemory::huge_page_of(std::uint64_t at) noexcept {
+  return (header_bytes + at) / huge_page_bytes;
+}
+
+bool SharedMemory::use_huge_page(std::uint64_t at) noexcept {
+  const std::uint64_t first = huge_page_of(at) * huge_page_bytes;
+  if (first + huge_page_bytes > header_bytes + key_.bytes) {
+    return false;
+  }
+  return ::madvise(mapping_ + first, huge_page_bytes, collapse) == 0 || errno == EAGAIN ||
+         errno == EBUSY;
 }
 
 std::unique_ptr<SharedMemory> SharedMemory::make(std::uint64_t bytes) {

@@ -37,6 +37,15 @@ class SharedMemory {
   /// processes may reserve several parts in parallel, which is faster. Error no_space.
   void reserve(std::uint64_t first, std::uint64_t last);
 
+  static constexpr std::uint64_t huge_page_bytes = 2 << 20;
+  /// Which of them byte `at` of data() would lie in.
+  static std::uint64_t huge_page_of(std::uint64_t at) noexcept;
+  /// Puts a huge page in place of the small ones around byte `at`, which was touched, whatever the
+  /// system's default for shared memory is; contents stay. Takes milliseconds. Small pages
+  /// that are being written to a disk stay. False where there is no huge one to be had. Several
+  /// processes may call it, also while others use the memory.
+  bool use_huge_page(std::uint64_t at) noexcept;
+
   const Key& key() const noexcept { return key_; }
   /// Aligned to pages.
   std::byte* data() const noexcept { return data_; }

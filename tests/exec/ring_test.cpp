@@ -1,6 +1,7 @@
 // The windows of a node's writers, with a thread for every rank and one for every writer.
 #include "exec/write/ring.hpp"
 
+#include <chrono>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <thread>
@@ -57,6 +58,8 @@ struct Node {
   std::uint64_t block = 777;
   std::uint64_t passes = 3;
   std::uint64_t slots = 3;
+  std::uint64_t window_bytes = 64 << 10;
+  std::chrono::milliseconds rest{0};  ///< after each pass
   bool cyclic = false;
   bool gathers = true;
 };
@@ -75,7 +78,7 @@ class RingOf {
     for (std::uint64_t pass = 0; pass < node_.passes; ++pass) {
       storage::make_posix()->open(path(pass), storage::Access::create);
     }
-    shape_ = {node_.ranks, node_.writers.size(), window_bytes, node_.slots};
+    shape_ = {node_.ranks, node_.writers.size(), node_.window_bytes, node_.slots};
     memory_ = shared(shape_);
   }
 
@@ -102,9 +105,9 @@ class RingOf {
     }
   }
   std::atomic<int> failures = 0;
+  std::atomic<int> huge_pages = 0;
 
  private:
-  static constexpr std::uint64_t window_bytes = 64 << 10;
   static constexpr std::uint64_t address = 4096;
 
   std::string path(std::uint64_t pass) const { return folder_ / std::to_string(pass); }
@@ -116,9 +119,15 @@ class RingOf {
     const auto tiles = node_.cyclic ? plan::TileMap::cyclic(node_.writers, 8192, placement.hull())
                                     : plan::TileMap::runs(node_.writers, 8192, placement.hull());
     Ring ring(std::make_unique<RingMemory>(memory_, node_.ranks), shape_, rank, 60);
-    const bool writes = tiles.index_of(static_cast<int>(rank)) >= 0;
+    const std::int64_t own = tiles.index_of(static_cast<int>(rank));
+    const bool writes = own >= 0;
     std::vector<std::unique_ptr<storage::File>> files;
     WriteBehind writer(0, 0, Pace::in_thread);
+    writer.set_idle_work([this, &ring, own] {
+      const bool has_done = ring.use_huge_page(static_cast<std::size_t>(own));
+      huge_pages += has_done ? 1 : 0;
+      return has_done;
+    });
     for (std::uint64_t number = 0; number < node_.passes; ++number) {
       Pass pass = ring.pass(tiles, {0, tiles.own_bytes()}, element_bytes);
       pass.gathers = node_.gathers;
@@ -135,8 +144,10 @@ class RingOf {
       } catch (const Error&) {
         ++failures;
       }
+      std::this_thread::sleep_for(node_.rest);
     }
     writer.drain();
+    writer.set_idle_work({});
   }
 
   const Node node_;
@@ -178,6 +189,28 @@ TEST(ring, writes_the_same_piece_by_piece) {
       ring.expect_written(pass);
     }
   }
+}
+
+TEST(ring, huge_pages_come_below_used_slots_while_nobody_has_work) {
+  Node node;
+  node.window_bytes = 2 * storage::SharedMemory::huge_page_bytes;
+  node.elements = 1 << 20;
+  node.block = 1 << 16;
+  node.passes = 6;
+  node.rest = std::chrono::milliseconds(50);
+  RingOf ring(node);
+  ring.run();
+  for (std::uint64_t pass = 0; pass < node.passes; ++pass) {
+    ring.expect_written(pass);
+  }
+  // Each writer asks at least once, even if the kernel refuses, and once for a page at most.
+  EXPECT_GE(ring.huge_pages, 2);
+  EXPECT_LE(ring.huge_pages, 2 * 3 * 3);
+
+  Node small;
+  RingOf other(small);
+  other.run();
+  EXPECT_EQ(other.huge_pages, 0) << "windows below a huge page have none";
 }
 
 TEST(ring, one_slot_is_enough) {

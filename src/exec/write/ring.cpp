@@ -145,7 +145,8 @@ Ring::Place Ring::place(std::size_t w, std::uint32_t slot, std::uint64_t first) 
   std::byte* const marks = memory_->data() + head_bytes_;
   std::byte* const bytes = marks + writers_ * slots_ * pages(window_bytes_ / 8 + 8);
   return {bytes + at * pages(window_bytes_),
-          reinterpret_cast<std::uint64_t*>(marks + at * pages(window_bytes_ / 8 + 8)), first};
+          reinterpret_cast<std::uint64_t*>(marks + at * pages(window_bytes_ / 8 + 8)), first,
+          window_bytes_};
 }
 
 std::optional<Ring::Place> Ring::find_place(const Pass& pass, std::uint64_t window,
@@ -352,7 +353,7 @@ void Ring::take(const Pass& pass, storage::File* file) {
     if (pass.gathers) {
       write([&] {
         if (const auto here = find_place(pass, window, w)) {
-          write_runs(pass, *here, w, here->marks, *file);
+          here->write_runs(pass, w, here->marks, *file);
         }
       });
     }
@@ -390,7 +391,7 @@ void Ring::write_as_it_comes(const Pass& pass, std::uint64_t window, std::size_t
       done[word] = now;
     }
     if (any) {
-      write_runs(pass, *here, w, fresh.data(), file);
+      here->write_runs(pass, w, fresh.data(), file);
     } else if (!is_last) {
       if (stopped_.load()) {
         return;  // wait_for_ranks() says so
@@ -400,21 +401,36 @@ void Ring::write_as_it_comes(const Pass& pass, std::uint64_t window, std::size_t
   }
 }
 
-/// The granules of the window whose bits are set in `which`.
-void Ring::write_runs(const Pass& pass, const Place& place, std::size_t w,
-                      const std::uint64_t* which, storage::File& file) {
-  const std::uint64_t own = place.first;
+void Ring::Place::write_runs(const Pass& pass, std::size_t w, const std::uint64_t* which,
+                             storage::File& file) const {
   pass.tiles.for_each_stretch(
-      static_cast<std::uint32_t>(w), {own, own + window_bytes_}, [&](const plan::Stretch& here) {
-        const std::uint64_t first = (here.own - own) / pass.granule;
-        const std::uint64_t last = first + here.length / pass.granule;
-        for (std::uint64_t from = find_bit(which, true, first, last); from < last;) {
+      static_cast<std::uint32_t>(w), {first, first + length}, [&](const plan::Stretch& here) {
+        const std::uint64_t begin = (here.own - first) / pass.granule;
+        const std::uint64_t last = begin + here.length / pass.granule;
+        for (std::uint64_t from = find_bit(which, true, begin, last); from < last;) {
           const std::uint64_t to = find_bit(which, false, from, last);
-          file.write(here.offset + (from - first) * pass.granule,
-                     {place.bytes + from * pass.granule, (to - from) * pass.granule});
+          file.write(here.offset + (from - begin) * pass.granule,
+                     {bytes + from * pass.granule, (to - from) * pass.granule});
           from = find_bit(which, true, to, last);
         }
       });
+}
+
+bool Ring::use_huge_page(std::size_t w) {
+  constexpr std::uint64_t page = storage::SharedMemory::huge_page_bytes;
+  while (window_bytes_ >= page && huge_slot_ < slots_ &&
+         slots_of(w).cleared_bytes(huge_slot_) != 0) {
+    const std::byte* const at = place(w, huge_slot_, 0).bytes + huge_offset_;
+    huge_offset_ += page;
+    if (huge_offset_ >= window_bytes_) {
+      huge_offset_ = 0;
+      ++huge_slot_;
+    }
+    if (memory_->use_huge_page(at)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void Ring::stop() noexcept {

@@ -82,6 +82,10 @@ class Ring {
   /// On a writer, in its thread: writes what all ranks put into the windows that it owns.
   /// Without a file they are only emptied.
   void take(const Pass& pass, storage::File* file);
+  /// On a writer, in its thread: puts a huge page below slots that were used, where the system gave
+  /// small ones: the disk takes long writes from them sooner, and copies are faster. A few
+  /// milliseconds. False if nothing is left to be done.
+  bool use_huge_page(std::size_t w);
   /// take() returns at once from here on, by throwing.
   void stop() noexcept;
 
@@ -96,6 +100,11 @@ class Ring {
     std::byte* bytes;
     std::uint64_t* marks;  ///< of the granules that came
     std::uint64_t first;   ///< of the writer's own space
+    std::uint64_t length;  ///< in bytes
+
+    /// The granules of the window whose bits are set in `which`.
+    void write_runs(const Pass& pass, std::size_t w, const std::uint64_t* which,
+                    storage::File& file) const;
   };
   Writer& writer(std::size_t w) const;
   std::atomic<std::uint64_t>& passed(std::size_t rank, std::size_t w) const;
@@ -115,8 +124,6 @@ class Ring {
                const RoundItem& item, std::uint64_t from, std::uint64_t to, std::size_t w);
   void write_as_it_comes(const Pass& pass, std::uint64_t window, std::size_t w,
                          storage::File& file);
-  void write_runs(const Pass& pass, const Place& place, std::size_t w, const std::uint64_t* which,
-                  storage::File& file);
 
   std::unique_ptr<RingMemory> memory_;
   const std::size_t rank_;
@@ -129,6 +136,8 @@ class Ring {
   std::uint64_t passed_ = 0;  ///< windows before this one, by this rank
   std::uint64_t next_ = 0;    ///< number of the next pass's first window
   double waited_s_ = 0;
+  std::uint32_t huge_slot_ = 0;    ///< those before it lie in huge pages
+  std::uint64_t huge_offset_ = 0;  ///< so do bytes of it before this one
   std::atomic<bool> stopped_{false};
 };
 

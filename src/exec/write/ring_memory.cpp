@@ -115,4 +115,16 @@ void RingMemory::make_room(const void* first, std::uint64_t length) {
   }
 }
 
+bool RingMemory::use_huge_page(const void* at) {
+  const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(at) - data());
+  const std::uint64_t page = SharedMemory::huge_page_of(offset);
+  is_huge_.resize(SharedMemory::huge_page_of(bytes()) + 1);
+  if (is_refused_huge_ || is_huge_[page]) {
+    return false;
+  }
+  is_huge_[page] = true;
+  is_refused_huge_ = !memory_->use_huge_page(offset);
+  return true;
+}
+
 }  // namespace sluice::exec

@@ -38,6 +38,9 @@ class RingMemory final : public PooledMemory {
   std::uint64_t bytes() const noexcept { return memory_->bytes(); }
   /// By one thread of the rank: memory [first, first + length) may be touched. Error no_space.
   void make_room(const void* first, std::uint64_t length);
+  /// By one thread of the rank: a huge page around `at`, which was touched. False if nothing was to
+  /// be done, as where the kernel has refused once.
+  bool use_huge_page(const void* at);
 
  private:
   struct Choice;
@@ -47,6 +50,8 @@ class RingMemory final : public PooledMemory {
 
   const std::shared_ptr<storage::SharedMemory> memory_;
   std::vector<bool> has_room_;  ///< by parts
+  std::vector<bool> is_huge_;   ///< by huge pages
+  bool is_refused_huge_ = false;
 };
 
 }  // namespace sluice::exec
