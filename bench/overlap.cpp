@@ -99,6 +99,7 @@ Values run_overlap(World& world, const Job& job, Background& output) {
   std::vector<double> of_copy;
   std::vector<double> left;
   std::vector<double> slow;
+  std::vector<double> costs;
   double durable = 0;
   double cpu_s = 0;
   for (std::uint64_t pair = 0; pair < pairs; ++pair) {
@@ -120,6 +121,7 @@ Values run_overlap(World& world, const Job& job, Background& output) {
     cpu_s += other_threads_s() - before_s;
     durable += is_durable;
     slow.push_back(100 * (beside_s / quiet_s - 1));
+    costs.push_back(visible.back() + beside_s + left.back() - quiet_s);
   }
   double used = cpu_s + (computing.sum() < 0 || copying.last() != data.back() ? 1 : 0);
   MPI_Allreduce(MPI_IN_PLACE, &used, 1, MPI_DOUBLE, MPI_SUM, world.comm());
@@ -130,6 +132,7 @@ Values run_overlap(World& world, const Job& job, Background& output) {
                 {"visible_s", median(visible)},
                 {"visible_of_copy", median(of_copy)},
                 {"left_s", median(left)},
+                {"cost_s", median(costs)},
                 {"durable_share", durable / static_cast<double>(pairs)},
                 {"cpu_ms_per_gb", 1e3 * used / gigabytes}};
   add_interval(values, slow);

@@ -5,8 +5,9 @@
 // without computing, until durable), copy_s (one copy of the same bytes into touched memory, by all
 // ranks at once), visible_s (what a caller waits for at the end of a step), visible_of_copy (the
 // same as a multiple of a copy, pair by pair), left_s (what is left to wait for when computing has
-// ended), durable_share (of steps that were durable then), cpu_ms_per_gb (of all other threads),
-// and slow_percent, slow_low_percent, slow_high_percent: how much longer computing takes beside
+// ended), cost_s (what the step takes beyond computing alone: visible, left and the slow-down),
+// durable_share (of steps that were durable then), cpu_ms_per_gb (of all other threads), and
+// slow_percent, slow_low_percent, slow_high_percent: how much longer computing takes beside
 // output, a mean of pairs and its 95 % interval.
 #pragma once
 

@@ -47,6 +47,7 @@ CASES = {
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RESULTS = os.path.join(REPOSITORY, "build", "bench")  # also the build folder of ./dev bench
 FORMAT = 1  # of the JSON
+MPIRUN = "mpirun --oversubscribe --bind-to none"  # a case may have another
 
 
 def _words(text):
@@ -95,7 +96,7 @@ def _parser():
         )
         sub.add_argument("--results", metavar="DIR", help="where JSON goes (default: build/bench)")
         sub.add_argument(
-            "--mpirun", default="mpirun --oversubscribe --bind-to none", help="(%(default)s)"
+            "--mpirun", default=getattr(case, "MPIRUN", MPIRUN), help="(%(default)s)"
         )
         sub.add_argument(
             "--timeout", type=float, default=600, metavar="S", help="of one job (%(default)s)"

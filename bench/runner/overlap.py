@@ -6,10 +6,14 @@ NAME = "overlap"
 HELP = "output in the background while the ranks compute, beside parallel HDF5 and MPI-IO"
 ROUNDS = 1  # of many pairs each
 SHOWS_RATIOS = False
+# As where every rank has a core: unbound, the kernel leaves three of four ranks on one of two cores
+# for a third of a second when a thread has run on the other.
+MPIRUN = "mpirun --oversubscribe --map-by core:OVERSUBSCRIBE --bind-to core:overload-allowed"
 METRICS = {
     "visible": Metric("ms", 1, False),
     "of a copy": Metric("x", 2, False),
     "left": Metric("ms", 1, False),
+    "cost": Metric("ms", 1, False),
     "overlap": Metric("%", 1, True),
     "durable": Metric("%", 0, True),
     "cpu": Metric("ms/GB", 0, False),
@@ -22,6 +26,8 @@ GOALS = (
     ("cpu", lambda found: found <= 60, "processor time of the threads <= 60 ms per GB"),
 )
 GOALS_OF = "sluice-forward"
+COST_OF = "sluice-shared"
+MOST_COST = 0.6
 POLLS = 10
 DEFLATED = "sluice-forward-deflate"
 
@@ -42,7 +48,7 @@ def contestants(options):
         ("sluice-forward", {}),
         ("sluice-forward-no-checksum", {"checksum": 0}),
         ("sluice-forward-posix", {"storage": "posix"}),
-        (DEFLATED, {"compress": "deflate:1", "mib": max(1, options.mib // 8)}),
+        (DEFLATED, {"compress": "deflate:1", "mib": max(1, options.mib // 2)}),
         ("sluice-forward-2-nodes", {"ranks_per_node": max(1, options.ranks // 2), "polls": POLLS}),
         ("sluice-shared", {"strategy": "shared"}),
     ):
@@ -68,8 +74,9 @@ def caption(options):
         "the same bytes. Left: what there is to wait for until the step is durable when computing "
         "has ended; overlap: the rest, as a part of what the step takes alone. Durable: steps that "
         "were when computing ended. Cpu: of all threads but the ranks' own. Slowed: computing "
-        f"beside output. Those of {DEFLATED} have an eighth of that. With 2 pretend nodes, and "
-        f"MPI-IO, the ranks poll {POLLS} times a step."
+        f"beside output. Cost: what a step takes beyond computing alone: visible, left and what it "
+        f"slowed. Steps of {DEFLATED} have half of that. With 2 pretend nodes, and MPI-IO, the "
+        f"ranks poll {POLLS} times a step. Ranks are bound to cores, in turn."
     )
 
 
@@ -81,6 +88,8 @@ def value(metric, contestant, values, options):
         return values["visible_of_copy"]
     if metric == "left":
         return values["left_s"] * 1e3
+    if metric == "cost":
+        return values["cost_s"] * 1e3
     if metric == "overlap":
         # What a blocking call takes is visible, not hidden.
         hidden_s = values["alone_s"] - values["left_s"]
@@ -96,6 +105,7 @@ def value(metric, contestant, values, options):
 
 def remarks(result, options):
     del options
+    costs = {row["name"]: row["summary"]["cost"]["median"] for row in result["contestants"]}
     for row in result["contestants"]:
         for values in row["samples"]:
             yield (
@@ -107,3 +117,9 @@ def remarks(result, options):
             for metric, is_met, words in GOALS:
                 median = row["summary"][metric]["median"]
                 yield f"goal: {words}: {median:.2f}, {'met' if is_met(median) else 'not met'}"
+            if COST_OF in costs:
+                share = costs[GOALS_OF] / costs[COST_OF]
+                yield (
+                    f"goal: cost <= {MOST_COST} of {COST_OF}: {share:.2f}, "
+                    f"{'met' if share <= MOST_COST else 'not met'}"
+                )
