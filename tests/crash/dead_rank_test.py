@@ -23,7 +23,7 @@ VICTIM = os.environ["SLUICE_VICTIM"]
 COMMAND = os.environ["SLUICE_COMMAND"]
 RANKS = 4
 ROWS = 200
-TIMEOUT_S = 4  # below it a rank in a slow sync is silent like a stopped one
+TIMEOUT_S = 8  # below it a rank in a slow sync is silent like a stopped one
 MOST_S = 30
 STRATEGIES = ("shared", "serial", "collective", "forward", "file-per-process", "file-per-node")
 
