@@ -132,6 +132,7 @@ class DeadRank(unittest.TestCase):
             rank = (0, 3, 1, 2)[(index + index // 4) % 4]  # root, last, two between
             with self.subTest(strategy=strategy, rank=rank):
                 trial = Trial(strategy, rank, number, random.random() * 0.05)
+                self.addCleanup(trial.folder.cleanup)
                 self.assertNotEqual(trial.run.returncode, 0)
                 self.assertLess(trial.seconds, MOST_S)
                 if names_it:
@@ -153,6 +154,7 @@ class DeadRank(unittest.TestCase):
         timeout_s = 8
         trial = Trial("forward", 0, signal.SIGSTOP, 0.2, steps=1, SLUICE_VICTIM_WAIT="1",
                       SLUICE_VICTIM_TIMEOUT_S=str(timeout_s), SLUICE_VICTIM_SYNC_MS="1000")
+        self.addCleanup(trial.folder.cleanup)
         self.assertRegex(trial.errors, rf"waited {timeout_s}[.0]* s for commit")
         self.assertLess(min(trial.ended_s), 2 * timeout_s)
         self.check_file(trial)

@@ -40,6 +40,24 @@ TEST(Judge, names_ranks_in_an_earlier_call_and_whom_they_lack) {
       << verdict.text;
 }
 
+TEST(Judge, a_part_of_the_ranks_is_no_other_collective) {
+  Place in_part = at(Verb::gather, 7, {3});
+  in_part.part = 5;
+  in_part.outer_calls = 7;
+  const std::map<int, Place> reports = {{1, in_part}};
+  const Verdict came = diagnose_missing_ranks(0, at(Verb::barrier, 7, {1}), reports, 1);
+  EXPECT_EQ(came.code, Code::timeout);
+  EXPECT_EQ(came.missing, Ranks{});
+  const Verdict not_yet = diagnose_missing_ranks(0, at(Verb::barrier, 8, {1}), reports, 1);
+  EXPECT_EQ(not_yet.missing, (Ranks{1, 3}));
+  Place in_other_part = at(Verb::gather, 1, {1});
+  in_other_part.part = 6;
+  EXPECT_EQ(diagnose_missing_ranks(0, in_other_part, reports, 1).missing, (Ranks{1, 3}));
+  EXPECT_NE(not_yet.text.find("rank 1 waits in gather of some ranks for rank(s) 3"),
+            std::string::npos)
+      << not_yet.text;
+}
+
 TEST(Judge, does_not_name_ranks_behind_one_that_is_past_the_call) {
   const std::map<int, Place> reports = {{1, at(Verb::barrier, 8, {5})}};
   EXPECT_EQ(diagnose_missing_ranks(0, at(Verb::barrier, 7, {1}), reports, 1).missing, Ranks{});

@@ -158,6 +158,31 @@ TEST_F(Timeouts, broadcast_without_its_root) {
   });
 }
 
+// The root waits in a part of the ranks: it still says for whom to those that wait for it.
+TEST_F(Timeouts, a_root_that_waits_in_a_part) {
+  const auto part = t_->split(t_->rank() == 1 ? -1 : 0);
+  const Bytes mine(100);
+  if (t_->rank() == last_) {
+    stay_away();
+  }
+  const Outcome outcome = outcome_of([&] {
+    if (part && t_->rank() != last_) {
+      part->gather(mine, 0);
+    }
+    Bytes bytes;
+    t_->broadcast(bytes, 0);
+  });
+  EXPECT_EQ(outcome.code, Code::timeout) << outcome.text;
+  EXPECT_LT(outcome.seconds, limit_s + slack_s);
+  const std::string last = std::to_string(last_);
+  EXPECT_TRUE(contains(outcome.text, " for rank(s) " + last) ||
+              contains(outcome.text, " for rank(s) 0, " + last +
+                                         " (rank 0 waits in gather of some ranks for rank(s) " +
+                                         last + ")"))
+      << outcome.text;
+  EXPECT_THROW(t_->barrier(), Error);
+}
+
 // The root of a gather names exactly who is missing, though the others have left long ago.
 TEST_F(Timeouts, gather_while_the_others_compute) {
   const Bytes mine(100);

@@ -1,7 +1,14 @@
+// A wait polls: in a tight loop at first, then yielding the core, then with short sleeps.
 #include "exec/transport/mpi_core.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <limits>
+#include <sched.h>
+#include <thread>
 #include <utility>
+
+#include "model/clock.hpp"
 
 namespace sluice::exec {
 
@@ -12,101 +19,84 @@ constexpr int internal_tags = 4096;
 constexpr int tags_per_kind = 64;
 constexpr int phases_per_verb = 4;
 
-// Memory that MPI may access until it is finalised. Grows only by failures.
-void bury(std::vector<std::shared_ptr<void>>&& memory) {
-  static auto* graveyard = new std::vector<std::vector<std::shared_ptr<void>>>();
-  graveyard->push_back(std::move(memory));
-}
-
-bool mpi_is_over() { return mpi::comms().is_finalized(); }
+constexpr int close_tests = 64;   // before anything else is checked
+constexpr double yield_s = 1e-3;  // then this long, yielding the core between tests
+constexpr double slow_transfer_bytes_per_s =
+    5e8;                                   // long messages: as long as they take at this rate
+constexpr double listen_every_s = 100e-6;  // notices are checked this often
+constexpr int pause_min_us = 1;
+constexpr int pause_max_us = 50;
 
 }  // namespace
-
-// -- Batch
-// ------------------------------------------------------------------------------------------
-
-Batch::~Batch() { abandon(); }
-
-std::vector<int> Batch::pending_peers() {
-  std::set<int> peers;
-  const mpi::Request none = mpi::messages().null_request();
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    bool is_done = false;
-    if (requests[i] != none && mpi::messages().look(requests[i], is_done) == mpi::success &&
-        !is_done) {
-      peers.insert(items[i].peer);
-    }
-  }
-  return {peers.begin(), peers.end()};
-}
-
-void Batch::clear() {
-  requests.clear();
-  items.clear();
-  total_bytes = 0;
-}
-
-void Batch::abandon() noexcept {
-  if (done_) {
-    return;
-  }
-  done_ = true;
-  if (!mpi_is_over()) {
-    mpi::Messages& messages = mpi::messages();
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-      bool is_done = false;
-      if (items[i].receive && requests[i] != messages.null_request()) {
-        messages.cancel(requests[i]);
-        messages.test(requests[i], is_done);
-      }
-    }
-  }
-  bury(std::move(buffers_));
-}
 
 // -- life
 // -------------------------------------------------------------------------------------------
 
 MpiCore::MpiCore(MpiChannel channel, const MpiOptions& options)
     : channel_(std::move(channel)), comm_(channel_.comm), options_(options) {
+  take_channel();
+  watch_ = std::make_shared<MpiWatch>(comm_, channel_.last_tag, options_.grace_s);
+}
+
+MpiCore::MpiCore(MpiChannel channel, std::shared_ptr<MpiCore> whole,
+                 const std::vector<int>& members)
+    : channel_(std::move(channel)),
+      comm_(channel_.comm),
+      options_(whole->options_),
+      whole_(std::move(whole)),
+      watch_(whole_->watch_) {
+  take_channel();
+  for (const int member : members) {
+    outer_ranks_.push_back(whole_->outer_rank(member));
+  }
+  // The same on all members, and another one for every other part.
+  constexpr std::int64_t most = 1 << 20;
+  part_ = ((whole_->part_ % most) * most + whole_->call_ % most) * most + members.front() + 1;
+}
+
+void MpiCore::take_channel() {
   mpi::Comms& comms = mpi::comms();
   comms.return_errors(comm_);
   rank_ = comms.rank(comm_);
   size_ = comms.size(comm_);
-  notice_tag_ = channel_.last_tag;
-  tag_base_ = notice_tag_ - internal_tags;
+  tag_base_ = channel_.last_tag - internal_tags;
 }
 
 MpiCore::~MpiCore() {
-  if (!mpi_is_over()) {
-    channel_.give_back(!failed_);
+  if (!mpi::comms().is_finalized()) {
+    channel_.give_back(!failed());
   }
+}
+
+int MpiCore::outer_rank(int rank) const {
+  return outer_ranks_.empty() ? rank : outer_ranks_.at(static_cast<std::size_t>(rank));
 }
 
 std::string MpiCore::prefix() const {
-  return "sluice: rank " + std::to_string(rank_) + ": " + verb_name(verb_) + ": ";
+  return "sluice: rank " + std::to_string(outer_rank(rank_)) + ": " + verb_name(verb_) + ": ";
 }
 
-void MpiCore::throw_if_failed() const {
-  if (failed_) {
-    throw Error(code_, prefix() + "not possible after an earlier failure: " + text_, error_rank_);
+Place MpiCore::place(const std::function<std::vector<int>()>& peers) const {
+  Place place{verb_, call_, user_tag_, peers(), part_, watch_->calls()};
+  for (int& peer : place.peers) {
+    peer = outer_rank(peer);
   }
+  return place;
 }
 
 void MpiCore::enter(Verb verb) {
   verb_ = verb;
-  throw_if_failed();
+  watch_->throw_if_failed(prefix());
   ++call_;
-  if (!askers_.empty() || !asked_.empty()) {
-    askers_.clear();
-    asked_.clear();
+  if (!whole_) {
+    watch_->enter();
   }
 }
 
 void MpiCore::enter_point_to_point(Verb verb, int tag) {
   verb_ = verb;
   user_tag_ = tag;
-  throw_if_failed();
+  watch_->throw_if_failed(prefix());
 }
 
 int MpiCore::tag(int phase) const noexcept {
@@ -191,7 +181,7 @@ void MpiCore::check_lengths(Batch& batch) {
     }
     item.received = batch.statuses[i].bytes;
     if (item.exact && item.received != item.expected) {
-      fail(Code::divergent, prefix() + "rank " + std::to_string(item.peer) + " sent " +
+      fail(Code::divergent, prefix() + "rank " + std::to_string(outer_rank(item.peer)) + " sent " +
                                 std::to_string(item.received) + " bytes where " +
                                 std::to_string(item.expected) +
                                 " were expected: both sides must give the same length");
@@ -211,7 +201,7 @@ void MpiCore::check_batch(int result, const Batch& batch) {
       continue;
     }
     if (fault == mpi::Fault::truncate) {
-      fail(Code::divergent, prefix() + "rank " + std::to_string(batch.items[i].peer) +
+      fail(Code::divergent, prefix() + "rank " + std::to_string(outer_rank(batch.items[i].peer)) +
                                 " sent more than the " + std::to_string(batch.items[i].expected) +
                                 " bytes that were expected: both sides must give the same length");
     }
@@ -220,12 +210,68 @@ void MpiCore::check_batch(int result, const Batch& batch) {
   check(result);
 }
 
-void MpiCore::check(int result) {
-  if (result == mpi::success) {
-    return;
+// -- waits
+
+void MpiCore::wait(Batch& batch) {
+  for (int i = 0; i < close_tests; ++i) {
+    if (test(batch)) {
+      return;
+    }
   }
-  fail(Code::mpi, prefix() + "MPI failed: " + mpi::messages().error_text(result) +
-                      ": the run cannot continue with this communicator; see MPI's own messages");
+  Waiting waiting;
+  waiting.done = [this, &batch] { return test(batch); };
+  waiting.peers = [&batch] { return batch.pending_peers(); };
+  waiting.bytes = batch.total_bytes;
+  wait_out(waiting);
+}
+
+void MpiCore::wait(const Waiting& waiting) {
+  for (int i = 0; i < close_tests; ++i) {
+    if (waiting.done()) {
+      return;
+    }
+  }
+  wait_out(waiting);
+}
+
+void MpiCore::wait_out(const Waiting& waiting) {
+  const double started = model::now_s();
+  const double limit =
+      options_.timeout_s > 0 ? started + options_.timeout_s : std::numeric_limits<double>::max();
+  const double yield_until =
+      started + yield_s + static_cast<double>(waiting.bytes) / slow_transfer_bytes_per_s;
+  double next_listen = started + listen_every_s;
+  int pause_us = pause_min_us;
+  while (!waiting.done()) {
+    const double now = model::now_s();
+    if (now >= limit) {
+      watch_->expire(
+          waiting.done, [&] { return place(waiting.peers); }, started);
+      return;
+    }
+    if (now >= next_listen) {
+      listen(waiting.peers);
+      next_listen = now + listen_every_s;
+    }
+    if (now < yield_until) {
+      sched_yield();
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(pause_us));
+      pause_us = std::min(2 * pause_us, pause_max_us);
+    }
+  }
+}
+
+void MpiCore::listen(const std::function<std::vector<int>()>& peers) {
+  watch_->listen([&] { return place(peers); });
+}
+
+void MpiCore::fail(Code code, const std::string& text) { watch_->fail(code, text); }
+
+void MpiCore::check(int result) {
+  if (result != mpi::success) {
+    fail(Code::mpi, prefix() + mpi_failure_text(result));
+  }
 }
 
 }  // namespace sluice::exec

@@ -168,11 +168,13 @@ std::unique_ptr<Transport> MpiTransport::split(int color) {
   const std::int64_t mine[2] = {std::max(color, -1), node_};
   const auto all = mpi_allgather(*core_, bytes_of(mine), Verb::split);
   NodeNumbers numbers;
-  for (const std::vector<std::byte>& entry : all) {
+  std::vector<int> members;
+  for (int rank = 0; rank < size(); ++rank) {
     std::int64_t theirs[2];
-    std::memcpy(theirs, entry.data(), sizeof theirs);
+    std::memcpy(theirs, all[static_cast<std::size_t>(rank)].data(), sizeof theirs);
     if (theirs[0] == mine[0]) {
       numbers.see(theirs[1]);
+      members.push_back(rank);
     }
   }
   all_are_here(*core_);
@@ -182,7 +184,7 @@ std::unique_ptr<Transport> MpiTransport::split(int color) {
     return nullptr;
   }
   return std::make_unique<MpiTransport>(
-      std::make_shared<MpiCore>(MpiChannel::alone(part), core_->options()), numbers.number(node_),
+      std::make_shared<MpiCore>(MpiChannel::alone(part), core_, members), numbers.number(node_),
       numbers.count());
 }
 

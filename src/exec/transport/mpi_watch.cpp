@@ -1,45 +1,37 @@
-// The waits of MpiCore, and the notices between waiting ranks.
-//
-// A wait polls: in a tight loop at first, then yielding the core, then with short sleeps. When its
-// limit has passed, the rank asks those it waits for where they are, then those that they wait for,
-// and so on; every rank that waits anywhere in this transport answers at once. After the grace
-// period, the ranks that did not answer are named. The error is forwarded to the ranks that were
-// asked, those that asked, and the ranks at distance 2^k, which do the same: every waiting rank
-// ends with the first error it receives, and no rank sends more than O(log size) additional
-// notices.
+// When the limit of its wait has passed, a rank asks those it waits for where they are, then those
+// that they wait for, and so on; every rank that waits anywhere in the transport or a part of it
+// answers at once. After the grace period, the ranks that did not answer are named. The error is
+// forwarded to the ranks that were asked, those that asked, and the ranks at distance 2^k, which do
+// the same: every waiting rank ends with the first error it receives, and no rank sends more than
+// O(log size) additional notices.
+#include "exec/transport/mpi_watch.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <limits>
-#include <sched.h>
 #include <thread>
 
-#include "exec/transport/mpi_core.hpp"
 #include "model/clock.hpp"
 
 namespace sluice::exec {
 
 namespace {
 
-constexpr int close_tests = 64;   // before anything else is checked
-constexpr double yield_s = 1e-3;  // then this long, yielding the core between tests
-constexpr double slow_transfer_bytes_per_s =
-    5e8;                                   // long messages: as long as they take at this rate
-constexpr double listen_every_s = 100e-6;  // notices are checked this often
-constexpr int pause_min_us = 1;
-constexpr int pause_max_us = 50;
+constexpr std::chrono::microseconds ask_every{50};
 constexpr int max_notices = 1024;         // processed in one call
 constexpr std::size_t max_outbox = 4096;  // notices in flight; more are not sent
 constexpr std::size_t max_text_bytes = 480;
 
 }  // namespace
 
-struct MpiCore::Notice {
+struct MpiWatch::Notice {
   Kind kind;
   std::int32_t code;
   std::int32_t error_rank;
   std::int32_t verb;
   std::int64_t call;
+  std::int64_t part;
+  std::int64_t outer_calls;
   std::int32_t tag;
   std::int32_t peer_count;
   std::int32_t peers[max_named];
@@ -47,81 +39,45 @@ struct MpiCore::Notice {
   char text[max_text_bytes];
 };
 
-Place MpiCore::place(const std::function<std::vector<int>()>& peers) const {
-  return {verb_, call_, user_tag_, peers()};
+std::string mpi_failure_text(int result) {
+  return "MPI failed: " + mpi::messages().error_text(result) +
+         ": the run cannot continue with this communicator; see MPI's own messages";
 }
 
-// -- waits
-// ------------------------------------------------------------------------------------------
+MpiWatch::MpiWatch(mpi::Comm comm, int notice_tag, double grace_s)
+    : comm_(comm),
+      notice_tag_(notice_tag),
+      grace_s_(grace_s),
+      rank_(mpi::comms().rank(comm)),
+      size_(mpi::comms().size(comm)) {}
 
-void MpiCore::wait(Batch& batch) {
-  for (int i = 0; i < close_tests; ++i) {
-    if (test(batch)) {
-      return;
-    }
-  }
-  Waiting waiting;
-  waiting.done = [this, &batch] { return test(batch); };
-  waiting.peers = [&batch] { return batch.pending_peers(); };
-  waiting.bytes = batch.total_bytes;
-  wait_out(waiting);
-}
-
-void MpiCore::wait(const Waiting& waiting) {
-  for (int i = 0; i < close_tests; ++i) {
-    if (waiting.done()) {
-      return;
-    }
-  }
-  wait_out(waiting);
-}
-
-void MpiCore::wait_out(const Waiting& waiting) {
-  const double started = model::now_s();
-  const double limit =
-      options_.timeout_s > 0 ? started + options_.timeout_s : std::numeric_limits<double>::max();
-  const double yield_until =
-      started + yield_s + static_cast<double>(waiting.bytes) / slow_transfer_bytes_per_s;
-  double next_listen = started + listen_every_s;
-  int pause_us = pause_min_us;
-  while (!waiting.done()) {
-    const double now = model::now_s();
-    if (now >= limit) {
-      expire(waiting, started);
-      return;
-    }
-    if (now >= next_listen) {
-      listen(waiting.peers);
-      next_listen = now + listen_every_s;
-    }
-    if (now < yield_until) {
-      sched_yield();
-    } else {
-      std::this_thread::sleep_for(std::chrono::microseconds(pause_us));
-      pause_us = std::min(2 * pause_us, pause_max_us);
-    }
+void MpiWatch::enter() {
+  ++calls_;
+  if (!askers_.empty() || !asked_.empty()) {
+    askers_.clear();
+    asked_.clear();
   }
 }
 
-void MpiCore::expire(const Waiting& waiting, double started_s) {
+void MpiWatch::expire(const std::function<bool()>& done, const Here& here, double started_s) {
   reports_.clear();
   asked_.clear();
   const double waited = model::now_s() - started_s;
-  const double end = model::now_s() + options_.grace_s;
+  const double end = model::now_s() + grace_s_;
   while (model::now_s() < end) {
-    ask_around(place(waiting.peers));
+    ask_around(here());
     // Ranks that were only late may still arrive: then nothing has happened.
-    if (waiting.done()) {
+    if (done()) {
       return;
     }
-    listen(waiting.peers);
-    std::this_thread::sleep_for(std::chrono::microseconds(pause_max_us));
+    listen(here);
+    std::this_thread::sleep_for(ask_every);
   }
-  const Verdict verdict = diagnose_missing_ranks(rank_, place(waiting.peers), reports_, waited);
+  const Verdict verdict = diagnose_missing_ranks(rank_, here(), reports_, waited);
   fail(verdict.code, verdict.text);
 }
 
-void MpiCore::ask_around(const Place& here) {
+void MpiWatch::ask_around(const Place& here) {
   for (int other : reachable(rank_, here, reports_)) {
     if (other != rank_ && asked_.insert(other).second) {
       tell(other, Kind::ask, here, "");
@@ -130,9 +86,8 @@ void MpiCore::ask_around(const Place& here) {
 }
 
 // -- notices
-// ----------------------------------------------------------------------------------------
 
-void MpiCore::listen(const std::function<std::vector<int>()>& peers) {
+void MpiWatch::listen(const Here& here) {
   for (int heard = 0; heard < max_notices; ++heard) {
     bool is_there = false;
     mpi::Status status;
@@ -144,29 +99,27 @@ void MpiCore::listen(const std::function<std::vector<int>()>& peers) {
     Notice notice{};
     check(mpi::messages().receive(std::as_writable_bytes(std::span(&notice, 1)), status.source,
                                   notice_tag_, comm_));
-    hear(notice, status.source, peers);
+    hear(notice, status.source, here);
   }
 }
 
-void MpiCore::hear(const Notice& notice, int from, const std::function<std::vector<int>()>& peers) {
+void MpiWatch::hear(const Notice& notice, int from, const Here& here) {
   if (notice.kind == Kind::gone) {
-    failed_ = true;
-    code_ = static_cast<Code>(notice.code);
-    error_rank_ = notice.error_rank;
-    text_.assign(notice.text, static_cast<std::size_t>(notice.text_bytes));
-    tell_of_failure();
+    become_failed(static_cast<Code>(notice.code), notice.error_rank,
+                  {notice.text, static_cast<std::size_t>(notice.text_bytes)});
     throw Error(code_, text_, error_rank_);
   }
-  Place theirs{static_cast<Verb>(notice.verb), notice.call, notice.tag, {}};
+  Place theirs{
+      static_cast<Verb>(notice.verb), notice.call, notice.tag, {}, notice.part, notice.outer_calls};
   theirs.peers.assign(notice.peers, notice.peers + notice.peer_count);
   reports_[from] = std::move(theirs);
   if (notice.kind == Kind::ask) {
     askers_.insert(from);
-    tell(from, Kind::here, place(peers), "");
+    tell(from, Kind::here, here(), "");
   }
 }
 
-void MpiCore::tell(int to, Kind kind, const Place& here, const std::string& text) {
+void MpiWatch::tell(int to, Kind kind, const Place& here, const std::string& text) {
   while (!outbox_.empty()) {
     Batch& oldest = outbox_.front();
     bool is_done = false;
@@ -185,6 +138,8 @@ void MpiCore::tell(int to, Kind kind, const Place& here, const std::string& text
   notice.error_rank = error_rank_;
   notice.verb = static_cast<std::int32_t>(here.verb);
   notice.call = here.call;
+  notice.part = here.part;
+  notice.outer_calls = here.outer_calls;
   notice.tag = here.tag;
   notice.peer_count =
       static_cast<std::int32_t>(std::min<std::size_t>(here.peers.size(), max_named));
@@ -203,7 +158,7 @@ void MpiCore::tell(int to, Kind kind, const Place& here, const std::string& text
   }
 }
 
-void MpiCore::tell_of_failure() {
+void MpiWatch::tell_of_failure() {
   std::set<int> others(asked_);
   others.insert(askers_.begin(), askers_.end());
   for (int distance = 1; distance < size_; distance *= 2) {
@@ -211,21 +166,38 @@ void MpiCore::tell_of_failure() {
     others.insert((rank_ - distance + size_) % size_);
   }
   others.erase(rank_);
-  const Place here{verb_, call_, user_tag_, {}};
   for (int other : others) {
-    tell(other, Kind::gone, here, text_);
+    tell(other, Kind::gone, {}, text_);
   }
 }
 
-void MpiCore::fail(Code code, const std::string& text) {
-  if (!failed_) {
-    failed_ = true;
-    code_ = code;
-    error_rank_ = rank_;
-    text_ = text;
-    tell_of_failure();
+void MpiWatch::become_failed(Code code, int rank, const std::string& text) {
+  if (failed_) {
+    return;
   }
+  failed_ = true;
+  code_ = code;
+  error_rank_ = rank;
+  text_ = text;
+  tell_of_failure();
+}
+
+void MpiWatch::fail(Code code, const std::string& text) {
+  become_failed(code, rank_, text);
   throw Error(code_, text_, error_rank_);
+}
+
+void MpiWatch::throw_if_failed(const std::string& prefix) const {
+  if (failed_) {
+    throw Error(code_, prefix + "not possible after an earlier failure: " + text_, error_rank_);
+  }
+}
+
+/// fail() unless `result` is mpi::success.
+void MpiWatch::check(int result) {
+  if (result != mpi::success) {
+    fail(Code::mpi, "sluice: rank " + std::to_string(rank_) + ": " + mpi_failure_text(result));
+  }
 }
 
 }  // namespace sluice::exec

@@ -25,6 +25,9 @@ std::string place_text(const Place& place) {
     text += " (tag " + std::to_string(place.tag) +
             (meaning != nullptr ? std::string(": ") + meaning : "") + ")";
   }
+  if (place.part != 0) {
+    text += " of some ranks";
+  }
   if (!place.peers.empty()) {
     text += " for rank(s) " + list_ranks(place.peers);
   }
@@ -33,7 +36,16 @@ std::string place_text(const Place& place) {
 
 // True if the report proves that its rank has entered the collective in which `place` waits.
 bool has_come(const Place& place, const Place& report) {
-  return is_collective(place.verb) && report.call >= place.call;
+  if (!is_collective(place.verb)) {
+    return false;
+  }
+  return report.part == place.part ? report.call >= place.call
+                                   : place.part == 0 && report.outer_calls >= place.call;
+}
+
+// True if the report is of a wait in a collective of the same transport.
+bool is_in_call(const Place& place, const Place& report) {
+  return is_collective(report.verb) && report.part == place.part;
 }
 
 // The first pair of ranks that are in different collectives under the same number.
@@ -44,7 +56,7 @@ bool find_divergence(int rank, const Place& place, const std::vector<int>& ranks
   }
   for (int other : ranks) {
     const auto report = reports.find(other);
-    if (report == reports.end() || !is_collective(report->second.verb) ||
+    if (report == reports.end() || !is_in_call(place, report->second) ||
         report->second.call != place.call || report->second.verb == place.verb) {
       continue;
     }
@@ -136,7 +148,7 @@ std::vector<int> reachable(int rank, const Place& place, const std::map<int, Pla
     // A rank that is already past the call in question waits for something else.
     if (report != reports.end() &&
         !(has_come(place, report->second) &&
-          (report->second.call > place.call || !is_collective(report->second.verb)))) {
+          (report->second.call > place.call || !is_in_call(place, report->second)))) {
       open.insert(open.end(), report->second.peers.begin(), report->second.peers.end());
     }
   }

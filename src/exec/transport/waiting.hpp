@@ -38,9 +38,12 @@ bool is_collective(Verb verb) noexcept;
 /// Where a rank waits.
 struct Place {
   Verb verb = Verb::barrier;
-  std::int64_t call = 0;   ///< how many collectives of this transport the rank has entered
+  std::int64_t call = 0;   ///< how many collectives of its transport the rank has entered
   int tag = 0;             ///< of a send or receive
   std::vector<int> peers;  ///< ranks whose message is missing
+  /// The transport in which it waits: 0, or the number of a part that was split from it.
+  std::int64_t part = 0;
+  std::int64_t outer_calls = 0;  ///< as `call`, of transport 0
 };
 
 /// The conclusion of a rank from its own place and the places of others.

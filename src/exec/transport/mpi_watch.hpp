@@ -1,0 +1,81 @@
+// Notices by which waiting ranks find out which ranks are missing, and by which all of them hear of
+// a failure.
+//
+// Invariants: one for a transport and all parts that are split from it, for a rank may wait in one
+// of them for a rank that waits in another; ranks are those of the transport itself, and texts name
+// them so; a failure of one of them is a failure of all; no rank waits for a notice.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "exec/transport/mpi_batch.hpp"
+#include "exec/transport/waiting.hpp"
+#include "mpi/process.hpp"
+
+namespace sluice::exec {
+
+/// "MPI failed: ...", of a result that is not mpi::success.
+std::string mpi_failure_text(int result);
+
+/// Where this rank waits at present. Calls MPI.
+using Here = std::function<Place()>;
+
+class MpiWatch {
+ public:
+  /// For `comm`, where nothing else has the tag. `grace_s`: how long answers are awaited.
+  MpiWatch(mpi::Comm comm, int notice_tag, double grace_s);
+
+  int rank() const noexcept { return rank_; }
+  /// How many collectives of the transport itself this rank has entered.
+  std::int64_t calls() const noexcept { return calls_; }
+  /// Another one.
+  void enter();
+
+  /// Processes notices of other ranks, without waiting. Throws the failure of another rank.
+  void listen(const Here& here);
+  /// Asks where the ranks are that are waited for, since `started_s`, and throws what comes of it;
+  /// returns if `done` meanwhile.
+  void expire(const std::function<bool()>& done, const Here& here, double started_s);
+
+  /// Makes all transports of the watch unusable, notifies the other ranks and throws.
+  [[noreturn]] void fail(Code code, const std::string& text);
+  bool failed() const noexcept { return failed_; }
+  /// `prefix`: of the call that is not possible.
+  void throw_if_failed(const std::string& prefix) const;
+
+ private:
+  struct Notice;
+  enum class Kind : std::int32_t { ask, here, gone };
+
+  void ask_around(const Place& here);
+  void hear(const Notice& notice, int from, const Here& here);
+  void become_failed(Code code, int rank, const std::string& text);
+  void tell(int to, Kind kind, const Place& here, const std::string& text);
+  void tell_of_failure();
+  void check(int result);
+
+  const mpi::Comm comm_;
+  const int notice_tag_;
+  const double grace_s_;
+  int rank_ = 0;
+  int size_ = 1;
+  std::int64_t calls_ = 0;
+
+  bool failed_ = false;
+  Code code_ = Code::ok;
+  int error_rank_ = -1;
+  std::string text_;
+
+  std::map<int, Place> reports_;  // since the last expiry; at most one a rank
+  std::set<int> asked_;           // by this rank, since the last expiry
+  std::set<int> askers_;          // ranks that asked this one and may still wait
+  std::deque<Batch> outbox_;      // notices under way, at most max_outbox
+};
+
+}  // namespace sluice::exec
