@@ -1,5 +1,6 @@
 #include "storage/shared_memory.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -15,9 +16,6 @@
 namespace sluice::storage {
 
 namespace {
-
-/// The first page holds the nonce, by which a process that attaches verifies the memory.
-constexpr std::uint64_t header_bytes = 4096;
 
 [[noreturn]] void fail(Code code, const std::string& what, int number) {
   throw Error(code, what + ": " + std::strerror(number));
@@ -113,7 +111,7 @@ void SharedMemory::map(std::uint64_t mapped_bytes) {
   ::madvise(at, mapped_bytes, MADV_HUGEPAGE);  // a hint: if it is refused, small pages are used
 }
 
-/// The mapping begins with the header.
+/// The mapping begins with the header, whose nonce verifies the memory for a process that attaches.
 void SharedMemory::make_room(std::uint64_t first, std::uint64_t last) {
   const std::uint64_t from = first / page_bytes() * page_bytes();
   if (from >= last) {
@@ -134,20 +132,30 @@ void SharedMemory::make_room(std::uint64_t first, std::uint64_t last) {
 }
 
 void SharedMemory::reserve(std::uint64_t first, std::uint64_t last) {
-  make_room(header_bytes + first, header_bytes + last);
+  for (std::uint64_t at = first; at < last;) {
+    const std::uint64_t end =
+        (header_bytes + at) / huge_page_bytes * huge_page_bytes + huge_page_bytes - header_bytes;
+    const bool is_whole = (header_bytes + at) % huge_page_bytes == 0 && end <= last;
+    if (!is_whole || !reserve_huge_page(at)) {
+      make_room(header_bytes + at, header_bytes + std::min(end, last));
+    }
+    at = end;
+  }
 }
 
-std::uint64_t SharedMemory::huge_page_of(std::uint64_t at) noexcept {
-  return (header_bytes + at) / huge_page_bytes;
-}
-
-bool SharedMemory::use_huge_page(std::uint64_t at) noexcept {
-  const std::uint64_t first = huge_page_of(at) * huge_page_bytes;
-  if (first + huge_page_bytes > header_bytes + key_.bytes) {
+bool SharedMemory::reserve_huge_page(std::uint64_t at) {
+  const std::uint64_t first = (header_bytes + at) / huge_page_bytes * huge_page_bytes;
+  if (is_refused_huge_ || !makes_room_in_parts() ||
+      first + huge_page_bytes > header_bytes + key_.bytes) {
     return false;
   }
-  return ::madvise(mapping_ + first, huge_page_bytes, collapse) == 0 || errno == EAGAIN ||
-         errno == EBUSY;
+  make_room(first, first + 1);  // a page of which nothing is there is refused
+  if (::madvise(mapping_ + first, huge_page_bytes, collapse) == 0) {
+    return true;
+  }
+  // These are about that page: some of it is being written to a disk, or another process is at it.
+  is_refused_huge_ = errno != EAGAIN && errno != EBUSY;
+  return false;
 }
 
 std::unique_ptr<SharedMemory> SharedMemory::make(std::uint64_t bytes) {

@@ -33,18 +33,19 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  /// Allocates bytes [first, last) of data(), which every process may touch from then on. Several
-  /// processes may reserve several parts in parallel, which is faster. Error no_space.
+  /// Allocates bytes [first, last) of data(), which every process may touch from then on; huge
+  /// pages where whole ones fit. Several processes may reserve several parts in parallel, which is
+  /// faster. Error no_space.
   void reserve(std::uint64_t first, std::uint64_t last);
 
   static constexpr std::uint64_t huge_page_bytes = 2 << 20;
-  /// Which of them byte `at` of data() would lie in.
-  static std::uint64_t huge_page_of(std::uint64_t at) noexcept;
-  /// Puts a huge page in place of the small ones around byte `at`, which was touched, whatever the
-  /// system's default for shared memory is; contents stay. Takes milliseconds. Small pages
-  /// that are being written to a disk stay. False where there is no huge one to be had. Several
-  /// processes may call it, also while others use the memory.
-  bool use_huge_page(std::uint64_t at) noexcept;
+  /// data() begins so many bytes behind the start of a huge page.
+  static constexpr std::uint64_t header_bytes = 4096;
+  /// Allocates all of the huge page in which byte `at` lies, as one page, whatever the system's
+  /// default for shared memory is: in a fraction of the time that small pages take; contents stay.
+  /// False where there is none to be had: then a small page of it was allocated, or nothing.
+  /// Several processes may call it, also while others use the memory. Error no_space.
+  bool reserve_huge_page(std::uint64_t at);
 
   const Key& key() const noexcept { return key_; }
   /// Aligned to pages.
@@ -57,6 +58,7 @@ class SharedMemory {
   void make_room(std::uint64_t first, std::uint64_t last);
 
   int descriptor_;
+  bool is_refused_huge_ = false;
   Key key_;
   std::byte* mapping_ = nullptr;
   std::byte* data_ = nullptr;

@@ -2,9 +2,7 @@
 #include "exec/write/write_behind.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <gtest/gtest.h>
-#include <thread>
 
 #include "sluice/error.hpp"
 #include "storage/scratch.hpp"
@@ -53,34 +51,6 @@ TEST(WriteBehind, DrainThrowsWhatNoTaskHasHeard) {
   writer.submit([](bool) { throw Error(Code::io, "the disk is gone"); });
   EXPECT_THROW(writer.drain(), Error);
   EXPECT_NO_THROW(writer.drain());
-}
-
-void wait_for(const std::atomic<int>& calls, int wanted) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (calls < wanted && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-}
-
-TEST(WriteBehind, CallsIdleWorkWhenItHasNothingElseToDo) {
-  constexpr auto a_while = std::chrono::milliseconds(30);
-  std::atomic<int> calls = 0;
-  WriteBehind writer(16, 2, Pace::in_thread);
-  writer.set_idle_work([&] { return ++calls % 3 != 0; });
-  std::this_thread::sleep_for(a_while);
-  EXPECT_EQ(calls, 0) << "nothing was done before";
-  writer.submit([](bool) {});
-  wait_for(calls, 3);
-  std::this_thread::sleep_for(a_while);
-  EXPECT_EQ(calls, 3) << "it goes on until it returns false";
-  writer.submit([](bool) {});
-  wait_for(calls, 6);
-  EXPECT_EQ(calls, 6) << "and again after other work";
-  writer.set_idle_work({});
-  writer.submit([](bool) {});
-  writer.drain();
-  std::this_thread::sleep_for(a_while);
-  EXPECT_EQ(calls, 6) << "but not when it was taken back";
 }
 
 }  // namespace

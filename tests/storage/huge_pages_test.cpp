@@ -42,14 +42,16 @@ std::uint64_t huge_kb_of(const std::byte* data) {
 
 TEST(HugePages, KeepWhatTheMemoryHolds) {
   const auto memory = SharedMemory::make(3 * page);
-  memory->reserve(0, memory->bytes());
+  for (std::uint64_t at = 0; at < memory->bytes(); at += 4096) {
+    memory->reserve(at, at + 4096);  // small ones
+  }
   for (std::uint64_t at = 0; at < memory->bytes(); ++at) {
     memory->data()[at] = value(at);
   }
   const auto other = SharedMemory::attach(memory->key());
   bool is_given = true;
-  for (std::uint64_t at = 0; at < memory->bytes(); at += page) {
-    is_given = memory->use_huge_page(at) && is_given;
+  for (std::uint64_t at = 0; at < 2 * page; at += page) {
+    is_given = memory->reserve_huge_page(at) && is_given;
   }
   EXPECT_TRUE(has_values(memory->data(), memory->bytes()));
   EXPECT_TRUE(has_values(other->data(), other->bytes()));
@@ -59,11 +61,25 @@ TEST(HugePages, KeepWhatTheMemoryHolds) {
   EXPECT_GE(huge_kb_of(memory->data()), 2 * page >> 10);
 }
 
+TEST(HugePages, AreReservedWhereWholeOnesFit) {
+  const auto memory = SharedMemory::make(4 * page);
+  EXPECT_EQ(huge_kb_of(memory->data()), 0u);
+  memory->reserve(0, memory->bytes());
+  for (std::uint64_t at = 0; at < memory->bytes(); ++at) {
+    ASSERT_EQ(memory->data()[at], std::byte{0});
+    memory->data()[at] = value(at);
+  }
+  const auto other = SharedMemory::attach(memory->key());
+  EXPECT_TRUE(has_values(other->data(), other->bytes()));
+  const bool is_given = memory->reserve_huge_page(page);
+  EXPECT_EQ(huge_kb_of(memory->data()), is_given ? 3 * page >> 10 : 0u) << "the first has a header";
+}
+
 TEST(HugePages, AreNotSoughtBehindTheEnd) {
   const auto memory = SharedMemory::make(page);
   memory->reserve(0, memory->bytes());
-  EXPECT_TRUE(memory->use_huge_page(0) || huge_kb_of(memory->data()) == 0);
-  EXPECT_FALSE(memory->use_huge_page(page - 1)) << "it would end behind the memory";
+  EXPECT_TRUE(memory->reserve_huge_page(0) || huge_kb_of(memory->data()) == 0);
+  EXPECT_FALSE(memory->reserve_huge_page(page - 1)) << "it would end behind the memory";
 }
 
 }  // namespace

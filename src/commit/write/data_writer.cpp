@@ -201,7 +201,6 @@ void DataWriter::renew(const std::string& present_path) {
 }
 
 void DataWriter::rest_ring() {
-  buffers_.writer.set_idle_work({});
   ring_waited_s_ += buffers_.ring ? buffers_.ring->waited_s() : 0;
   resting_ring_ = std::move(buffers_.ring);
 }
@@ -243,13 +242,6 @@ void DataWriter::share_ring(const plan::Plan& who, std::uint64_t commits, bool e
     buffers_.ring = exec::Ring::share(transport_, shape, fewest_slots, budget, options_.timeout_s);
   }
   ring_is_refused_ = buffers_.ring == nullptr;
-  if (buffers_.ring && file_ != nullptr) {
-    buffers_.writer.set_idle_work(
-        [shared = std::weak_ptr<exec::Ring>(buffers_.ring), w = writer_index_] {
-          const std::shared_ptr<exec::Ring> held = shared.lock();
-          return held && held->use_huge_page(w);
-        });
-  }
 }
 
 bool DataWriter::ring_holds(std::uint64_t bytes) const noexcept {
@@ -258,9 +250,8 @@ bool DataWriter::ring_holds(std::uint64_t bytes) const noexcept {
 }
 
 void DataWriter::drop_ring() {
-  buffers_.writer.set_idle_work({});
-  ring_waited_s_ += buffers_.ring ? buffers_.ring->waited_s() : 0;
-  buffers_.ring.reset();
+  rest_ring();
+  resting_ring_.reset();
 }
 
 void DataWriter::stop_ring() noexcept {

@@ -75,9 +75,28 @@ std::uint64_t Ring::head_bytes(const RingShape& shape) {
                shape.ranks * shape.writers * sizeof(Passed));
 }
 
+namespace {
+
+bool fills_huge_pages(std::uint64_t window_bytes) {
+  return window_bytes >= storage::SharedMemory::huge_page_bytes;
+}
+
+/// Behind the head and the marks.
+std::uint64_t windows_offset(const RingShape& shape) {
+  using storage::SharedMemory;
+  const std::uint64_t after =
+      Ring::head_bytes(shape) + shape.writers * shape.slots * pages(shape.window_bytes / 8 + 8);
+  if (!fills_huge_pages(shape.window_bytes)) {
+    return after;
+  }
+  constexpr std::uint64_t unit = SharedMemory::huge_page_bytes;
+  return (SharedMemory::header_bytes + after + unit - 1) / unit * unit - SharedMemory::header_bytes;
+}
+
+}  // namespace
+
 std::uint64_t Ring::memory_bytes(const RingShape& shape) {
-  const std::uint64_t slot = pages(shape.window_bytes) + pages(shape.window_bytes / 8 + 8);
-  return head_bytes(shape) + shape.writers * shape.slots * slot;
+  return windows_offset(shape) + shape.writers * shape.slots * pages(shape.window_bytes);
 }
 
 std::unique_ptr<Ring> Ring::share(Transport& transport, RingShape shape, std::uint64_t fewest_slots,
@@ -107,7 +126,10 @@ Ring::Ring(std::unique_ptr<RingMemory> memory, const RingShape& shape, std::size
       window_bytes_(shape.window_bytes),
       slots_(shape.slots),
       timeout_s_(timeout_s),
-      head_bytes_(head_bytes(shape)) {}
+      head_bytes_(head_bytes(shape)),
+      windows_offset_(windows_offset(shape)) {
+  memory_->prefer_huge_pages(fills_huge_pages(window_bytes_));
+}
 
 void Ring::give_back(double idle_s) {
   StagingPool::of_process().give_back(std::move(memory_), idle_s);
@@ -143,7 +165,7 @@ RingSlots Ring::slots_of(std::size_t w) const {
 Ring::Place Ring::place(std::size_t w, std::uint32_t slot, std::uint64_t first) const {
   const std::uint64_t at = slot * writers_ + w;
   std::byte* const marks = memory_->data() + head_bytes_;
-  std::byte* const bytes = marks + writers_ * slots_ * pages(window_bytes_ / 8 + 8);
+  std::byte* const bytes = memory_->data() + windows_offset_;
   return {bytes + at * pages(window_bytes_),
           reinterpret_cast<std::uint64_t*>(marks + at * pages(window_bytes_ / 8 + 8)), first,
           window_bytes_};
@@ -414,23 +436,6 @@ void Ring::Place::write_runs(const Pass& pass, std::size_t w, const std::uint64_
           from = find_bit(which, true, to, last);
         }
       });
-}
-
-bool Ring::use_huge_page(std::size_t w) {
-  constexpr std::uint64_t page = storage::SharedMemory::huge_page_bytes;
-  while (window_bytes_ >= page && huge_slot_ < slots_ &&
-         slots_of(w).cleared_bytes(huge_slot_) != 0) {
-    const std::byte* const at = place(w, huge_slot_, 0).bytes + huge_offset_;
-    huge_offset_ += page;
-    if (huge_offset_ >= window_bytes_) {
-      huge_offset_ = 0;
-      ++huge_slot_;
-    }
-    if (memory_->use_huge_page(at)) {
-      return true;
-    }
-  }
-  return false;
 }
 
 void Ring::stop() noexcept {

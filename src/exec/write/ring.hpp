@@ -82,10 +82,6 @@ class Ring {
   /// On a writer, in its thread: writes what all ranks put into the windows that it owns.
   /// Without a file they are only emptied.
   void take(const Pass& pass, storage::File* file);
-  /// On a writer, in its thread: puts a huge page below slots that were used, where the system gave
-  /// small ones: the disk takes long writes from them sooner, and copies are faster. A few
-  /// milliseconds. False if nothing is left to be done.
-  bool use_huge_page(std::size_t w);
   /// take() returns at once from here on, by throwing.
   void stop() noexcept;
 
@@ -133,11 +129,10 @@ class Ring {
   const std::uint64_t slots_;
   const double timeout_s_;
   const std::uint64_t head_bytes_;
+  const std::uint64_t windows_offset_;
   std::uint64_t passed_ = 0;  ///< windows before this one, by this rank
   std::uint64_t next_ = 0;    ///< number of the next pass's first window
   double waited_s_ = 0;
-  std::uint32_t huge_slot_ = 0;    ///< those before it lie in huge pages
-  std::uint64_t huge_offset_ = 0;  ///< so do bytes of it before this one
   std::atomic<bool> stopped_{false};
 };
 

@@ -105,26 +105,29 @@ void RingMemory::make_room(const void* first, std::uint64_t length) {
   if (length == 0 || !SharedMemory::makes_room_in_parts()) {
     return;
   }
-  has_room_.resize((bytes() + part_bytes - 1) / part_bytes);
-  const auto at = static_cast<std::uint64_t>(static_cast<const std::byte*>(first) - data());
+  has_room_.resize((SharedMemory::header_bytes + bytes()) / part_bytes + 1);
+  const auto at = SharedMemory::header_bytes +
+                  static_cast<std::uint64_t>(static_cast<const std::byte*>(first) - data());
   for (std::uint64_t part = at / part_bytes; part <= (at + length - 1) / part_bytes; ++part) {
     if (!has_room_[part]) {
-      memory_->reserve(part * part_bytes, std::min((part + 1) * part_bytes, bytes()));
-      has_room_[part] = true;
+      make_room_for_part(part);
     }
   }
 }
 
-bool RingMemory::use_huge_page(const void* at) {
-  const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(at) - data());
-  const std::uint64_t page = SharedMemory::huge_page_of(offset);
-  is_huge_.resize(SharedMemory::huge_page_of(bytes()) + 1);
-  if (is_refused_huge_ || is_huge_[page]) {
-    return false;
+/// Parts are counted from the header on, so that a huge page consists of whole ones.
+void RingMemory::make_room_for_part(std::size_t part) {
+  constexpr std::uint64_t header = SharedMemory::header_bytes;
+  constexpr std::size_t in_huge = SharedMemory::huge_page_bytes / part_bytes;
+  const std::uint64_t first = std::max(part * part_bytes, header) - header;
+  const bool is_huge = prefers_huge_ && memory_->reserve_huge_page(first);
+  const std::size_t begin = is_huge ? part / in_huge * in_huge : part;
+  const std::size_t end = is_huge ? begin + in_huge : part + 1;
+  if (!is_huge) {
+    memory_->reserve(first, std::min(end * part_bytes - header, bytes()));
   }
-  is_huge_[page] = true;
-  is_refused_huge_ = !memory_->use_huge_page(offset);
-  return true;
+  std::fill(has_room_.begin() + static_cast<std::ptrdiff_t>(begin),
+            has_room_.begin() + static_cast<std::ptrdiff_t>(end), true);
 }
 
 }  // namespace sluice::exec

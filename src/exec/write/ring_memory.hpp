@@ -38,20 +38,20 @@ class RingMemory final : public PooledMemory {
   std::uint64_t bytes() const noexcept { return memory_->bytes(); }
   /// By one thread of the rank: memory [first, first + length) may be touched. Error no_space.
   void make_room(const void* first, std::uint64_t length);
-  /// By one thread of the rank: a huge page around `at`, which was touched. False if nothing was to
-  /// be done, as where the kernel has refused once.
-  bool use_huge_page(const void* at);
+  /// Does make_room() use whole huge pages from here on, where there are any? The disk takes long
+  /// writes from them sooner, and to make room takes less time.
+  void prefer_huge_pages(bool does) noexcept { prefers_huge_ = does; }
 
  private:
   struct Choice;
+  void make_room_for_part(std::size_t part);
   static std::unique_ptr<RingMemory> choose(const std::function<Need(std::uint64_t)>& fit,
                                             std::uint64_t budget_bytes, std::size_t ranks,
                                             Choice& choice);
 
   const std::shared_ptr<storage::SharedMemory> memory_;
   std::vector<bool> has_room_;  ///< by parts
-  std::vector<bool> is_huge_;   ///< by huge pages
-  bool is_refused_huge_ = false;
+  bool prefers_huge_ = false;
 };
 
 }  // namespace sluice::exec

@@ -1,7 +1,6 @@
 #include "exec/write/write_behind.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <pthread.h>
 #include <sched.h>
@@ -11,13 +10,6 @@
 #include "storage/background_thread.hpp"
 
 namespace sluice::exec {
-
-namespace {
-
-/// What comes sooner finds the thread free.
-constexpr std::chrono::milliseconds idle_after{5};
-
-}  // namespace
 
 void unbind_thread() noexcept {
   cpu_set_t all;
@@ -135,13 +127,6 @@ void WriteBehind::submit_task(Task task, std::function<bool()> is_ready) {
   enqueue(std::move(job));
 }
 
-void WriteBehind::set_idle_work(std::function<bool()> work) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !idles_; });
-  idle_work_ = std::move(work);
-  has_idle_work_ = false;  // until something was done
-}
-
 void WriteBehind::limit_buffers(std::size_t buffers) {
   const std::lock_guard lock(mutex_);
   most_buffers_ = std::min(most_buffers_, std::max(owned_.size(), buffers));
@@ -209,27 +194,12 @@ void WriteBehind::abandon(Staging* staging) noexcept {
 void WriteBehind::run() {
   std::unique_lock lock(mutex_);
   while (true) {
-    const auto has_work = [&] { return stop_ || !queue_.empty(); };
-    changed_.wait(lock, [&] { return has_work() || has_idle_work_; });
-    if (!queue_.empty()) {
-      carry_out_front(lock);
-      has_idle_work_ = idle_work_ != nullptr;
-    } else if (stop_) {
+    changed_.wait(lock, [&] { return stop_ || !queue_.empty(); });
+    if (queue_.empty()) {
       return;
-    } else if (!changed_.wait_for(lock, idle_after, has_work) && has_idle_work_) {
-      carry_out_idle(lock);
     }
+    carry_out_front(lock);
   }
-}
-
-void WriteBehind::carry_out_idle(std::unique_lock<std::mutex>& lock) {
-  idles_ = true;
-  lock.unlock();
-  const bool has_more = idle_work_();
-  lock.lock();
-  idles_ = false;
-  has_idle_work_ = has_more;
-  changed_.notify_all();
 }
 
 void WriteBehind::carry_out_front(std::unique_lock<std::mutex>& lock) {

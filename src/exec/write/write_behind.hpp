@@ -62,10 +62,6 @@ class WriteBehind {
   void submit_task(Task task);
   /// when_asked: pump() does not execute it until `is_ready`.
   void submit_task(Task task, std::function<bool()> is_ready);
-  /// in_thread: `work` is called whenever the thread has had nothing to do for a while, and again
-  /// until it returns false. It must not throw, and takes milliseconds at most. Empty: none is
-  /// called from here on.
-  void set_idle_work(std::function<bool()> work);
   /// Limits the number of buffers to this from now on; existing ones are kept.
   void limit_buffers(std::size_t buffers);
   /// when_asked: executes the oldest; false if there is none, or it is not ready.
@@ -96,7 +92,6 @@ class WriteBehind {
   void give_back_free();
   void enqueue(Job job);
   void run();
-  void carry_out_idle(std::unique_lock<std::mutex>& lock);
   void carry_out_front(std::unique_lock<std::mutex>& lock);
 
   std::size_t buffer_bytes_;
@@ -111,9 +106,6 @@ class WriteBehind {
   std::condition_variable changed_;
   std::deque<Job> queue_;
   bool busy_ = false;
-  std::function<bool()> idle_work_;
-  bool has_idle_work_ = false;  ///< it may return true
-  bool idles_ = false;          ///< it is being called
   bool stop_ = false;
   std::exception_ptr failure_;
   double waited_s_ = 0;
