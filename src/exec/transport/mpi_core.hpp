@@ -41,8 +41,7 @@ class MpiCore {
  public:
   /// Takes over `channel`. MPI must be initialised.
   MpiCore(MpiChannel channel, const MpiOptions& options);
-  /// The same for a part of `whole`, which was split after the same call of it on all `members`,
-  /// its ranks in the order of theirs in the part.
+  /// The same for a part of `whole`. `members`: what its ranks, in their order, are in `whole`.
   MpiCore(MpiChannel channel, std::shared_ptr<MpiCore> whole, const std::vector<int>& members);
   MpiCore(const MpiCore&) = delete;
   MpiCore& operator=(const MpiCore&) = delete;
