@@ -60,7 +60,8 @@ void BlobReceive::take_head(MpiCore& core, const Batch& heads, std::vector<std::
   const std::size_t inlined =
       length_ <= 0 ? 0 : std::min(static_cast<std::size_t>(length_), inline_bytes);
   if (length_ < no_blob || received != length_bytes + inlined) {
-    core.fail(Code::internal, core.prefix() + "a message of rank " + std::to_string(from_) +
+    core.fail(Code::internal, core.prefix() + "a message of rank " +
+                                  std::to_string(core.outer_rank(from_)) +
                                   " is damaged: its header has " + std::to_string(received) +
                                   " bytes and says " + std::to_string(length_));
   }
