@@ -76,6 +76,12 @@ std::string MpiCore::prefix() const {
   return "sluice: rank " + std::to_string(outer_rank(rank_)) + ": " + verb_name(verb_) + ": ";
 }
 
+void MpiCore::throw_if_failed() const {
+  if (failed()) {
+    watch_->throw_failure(prefix());
+  }
+}
+
 Place MpiCore::place(const std::function<std::vector<int>()>& peers) const {
   Place place{verb_, call_, user_tag_, peers(), part_, watch_->calls()};
   for (int& peer : place.peers) {
@@ -86,7 +92,7 @@ Place MpiCore::place(const std::function<std::vector<int>()>& peers) const {
 
 void MpiCore::enter(Verb verb) {
   verb_ = verb;
-  watch_->throw_if_failed(prefix());
+  throw_if_failed();
   ++call_;
   if (!whole_) {
     watch_->enter();
@@ -96,7 +102,7 @@ void MpiCore::enter(Verb verb) {
 void MpiCore::enter_point_to_point(Verb verb, int tag) {
   verb_ = verb;
   user_tag_ = tag;
-  watch_->throw_if_failed(prefix());
+  throw_if_failed();
 }
 
 int MpiCore::tag(int phase) const noexcept {

@@ -95,6 +95,7 @@ class MpiCore {
 
  private:
   void take_channel();
+  void throw_if_failed() const;
   void wait_out(const Waiting& waiting);
   void check_batch(int result, const Batch& batch);
   void check_lengths(Batch& batch);
@@ -110,7 +111,7 @@ class MpiCore {
   std::int64_t call_ = 0;
   int user_tag_ = 0;
 
-  std::shared_ptr<MpiCore> whole_;  ///< null: not a part
+  std::shared_ptr<MpiCore> whole_;  ///< has the channel of the notices; null: not a part
   std::vector<int> outer_ranks_;    ///< of a part, by its ranks
   std::int64_t part_ = 0;           ///< as in Place
   std::shared_ptr<MpiWatch> watch_;

@@ -187,10 +187,8 @@ void MpiWatch::fail(Code code, const std::string& text) {
   throw Error(code_, text_, error_rank_);
 }
 
-void MpiWatch::throw_if_failed(const std::string& prefix) const {
-  if (failed_) {
-    throw Error(code_, prefix + "not possible after an earlier failure: " + text_, error_rank_);
-  }
+void MpiWatch::throw_failure(const std::string& prefix) const {
+  throw Error(code_, prefix + "not possible after an earlier failure: " + text_, error_rank_);
 }
 
 /// fail() unless `result` is mpi::success.

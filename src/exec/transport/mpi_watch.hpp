@@ -31,7 +31,6 @@ class MpiWatch {
   /// For `comm`, where nothing else has the tag. `grace_s`: how long answers are awaited.
   MpiWatch(mpi::Comm comm, int notice_tag, double grace_s);
 
-  int rank() const noexcept { return rank_; }
   /// How many collectives of the transport itself this rank has entered.
   std::int64_t calls() const noexcept { return calls_; }
   /// Another one.
@@ -46,8 +45,8 @@ class MpiWatch {
   /// Makes all transports of the watch unusable, notifies the other ranks and throws.
   [[noreturn]] void fail(Code code, const std::string& text);
   bool failed() const noexcept { return failed_; }
-  /// `prefix`: of the call that is not possible.
-  void throw_if_failed(const std::string& prefix) const;
+  /// After a failure. `prefix`: of the call that is not possible.
+  [[noreturn]] void throw_failure(const std::string& prefix) const;
 
  private:
   struct Notice;
