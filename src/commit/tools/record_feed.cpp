@@ -199,9 +199,14 @@ bool RecordFeed::is_written(std::uint32_t variable) {
     return true;  // only the addresses of plain tiles show it
   }
   const std::uint64_t steps = stored.definition.stepped ? steps_ : 1;
+  const std::vector<std::uint64_t>& rows = rows_[variable];
+  model::Box all = model::whole(stored.definition.shape);
   for (std::uint64_t step = 0; step < steps; ++step) {
-    const model::Box all = model::whole(stored.definition.shape);
-    if (steady([&] { return catalog().locate(variable, step, all); }).hull().length != 0) {
+    if (step < rows.size()) {
+      all.count[0] = std::min(stored.definition.shape[0], rows[step]);  // may be far fewer
+    }
+    if (!all.empty() &&
+        steady([&] { return catalog().locate(variable, step, all); }).hull().length != 0) {
       return true;
     }
   }
@@ -211,9 +216,12 @@ bool RecordFeed::is_written(std::uint32_t variable) {
 void RecordFeed::list_uncovered() {
   for (std::uint32_t v = 0; v < has_records_.size(); ++v) {
     const Definition& definition = catalog().variables()[v].definition;
-    const bool is_there = definition.partial || is_written(v);
     const bool is_other_name = !catalog().variables()[v].same_as.empty();
-    if (!is_other_name && !has_records_[v] && definition.shape.volume() != 0 && is_there) {
+    if (is_other_name || has_records_[v] || definition.shape.volume() == 0) {
+      continue;
+    }
+    // Last, since it looks into the index of chunks.
+    if (definition.partial || is_written(v)) {
       add_uncovered(definition.name + codec::loss_of(catalog().variables()[v].filters));
     }
   }
