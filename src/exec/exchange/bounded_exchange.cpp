@@ -32,7 +32,12 @@ void BoundedExchange::round(std::uint64_t number) {
   // Also after a failure: what readers do together waits for all of them.
   const auto failure = failure_of([&] { party_.prepare(number, static_cast<bool>(failure_)); });
   failure_ = failure_ ? failure_ : failure;
-  for (const RoundMessage& message : party_.outgoing(number)) {
+  const std::vector<RoundMessage> outgoing = party_.outgoing(number);
+  round_bytes_ = 0;
+  for (const RoundMessage& message : outgoing) {
+    round_bytes_ += message.bytes;
+  }
+  for (const RoundMessage& message : outgoing) {
     message.rank == transport_.rank() ? hand_over(message, incoming) : send(message);
   }
   for (Arrival& arrival : arrivals) {
@@ -102,7 +107,7 @@ std::span<const std::byte> BoundedExchange::bytes_of(const RoundMessage& message
 std::span<std::byte> BoundedExchange::room_to_send(std::uint64_t bytes) {
   if (buffers_.sent.size() < sent_bytes_ + bytes) {
     wait_for_sends();
-    const std::uint64_t room_bytes = std::max(send_bytes_, bytes);
+    const std::uint64_t room_bytes = std::max(std::min(send_bytes_, round_bytes_), bytes);
     if (buffers_.sent.size() < room_bytes) {
       buffers_.sent.resize(room_bytes);
     }

@@ -101,7 +101,8 @@ class BoundedExchange {
   RoundParty& party_;
   ExchangeBuffers& buffers_;
   std::vector<std::unique_ptr<Pending>> sends_;
-  std::uint64_t sent_bytes_ = 0;  ///< of buffers_.sent that sends_ use
+  std::uint64_t sent_bytes_ = 0;   ///< of buffers_.sent that sends_ use
+  std::uint64_t round_bytes_ = 0;  ///< what leaves in this round: no more memory is needed for it
   std::exception_ptr failure_;
 };
 
