@@ -1,8 +1,10 @@
 #include "storage/calls.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <limits>
+#include <string_view>
 #include <sys/resource.h>
 #include <system_error>
 
@@ -46,6 +48,19 @@ const char* remedy(int error_number) {
     default:
       return "";
   }
+}
+
+/// No component of it is empty (but the first), "." or "..".
+bool is_normal(std::string_view path) {
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    const std::string_view component = path.substr(begin, end - begin);
+    if ((component.empty() && begin != 0) || component == "." || component == "..") {
+      return false;
+    }
+    begin = end + 1;
+  }
+  return true;
 }
 
 }  // namespace
@@ -158,6 +173,9 @@ void check_range(const std::string& path, Call call, std::uint64_t bytes, std::u
 }
 
 std::string normal_path(const std::string& path) {
+  if (is_normal(path)) {
+    return path;  // as nearly always; a std::filesystem::path costs several allocations
+  }
   return std::filesystem::path(path).lexically_normal().string();
 }
 
