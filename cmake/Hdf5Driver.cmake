@@ -36,6 +36,7 @@ endfunction()
 
 # A folder of its own: HDF5 tries every library of HDF5_PLUGIN_PATH.
 sluice_hdf5_driver(sluice_hdf5_driver ${CMAKE_SOURCE_DIR}/src/plugin/driver_storage.cpp)
+sluice_unity(sluice_hdf5_driver)
 set_target_properties(sluice_hdf5_driver PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/hdf5_driver)
 target_link_options(sluice_hdf5_driver PRIVATE

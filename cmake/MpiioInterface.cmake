@@ -15,6 +15,7 @@ list(TRANSFORM SLUICE_MPIIO_OTHERS PREPEND ${CMAKE_SOURCE_DIR}/)
 
 # The files that both share: they see no mpi.h.
 add_library(sluice_mpiio_common OBJECT ${SLUICE_MPIIO_OTHERS})
+sluice_unity(sluice_mpiio_common)
 target_include_directories(sluice_mpiio_common PRIVATE
   ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
 target_link_libraries(sluice_mpiio_common PRIVATE PkgConfig::XXHASH sluice_flags)
