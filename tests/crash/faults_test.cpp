@@ -5,7 +5,7 @@
 //
 // Three runs of each layout: one that appends to a file, one that replaces it, one that makes it.
 // SLUICE_LONG=1: every errno at every call, with none, some or all of a write landed, and once more
-// with all later calls failing too; else two calls of five (one of twenty under the sanitizers,
+// with all later calls failing too; else one call of five (one of twenty under the sanitizers,
 // which are ten times slower), others in each run, and one errno a call. SLUICE_CRASH_ROWS: only
 // rows whose title contains this word.
 #include <cerrno>
@@ -350,7 +350,7 @@ Counts fail_each(const Ground& ground, std::uint64_t shift) {
   check(ground, clean, {}, ground.title() + " without a fault");
   EXPECT_EQ(clean.outcomes[0], std::vector<std::string>(ground.steps() + 2)) << ground.title();
   counts.calls = clean.faults->calls();
-  const auto twentieths = static_cast<std::uint64_t>(case_count(8, 1, 20));
+  const auto twentieths = static_cast<std::uint64_t>(case_count(4, 1, 20));
   for (std::uint64_t nth = 1; nth <= counts.calls && counts.wrong < most_wrong; ++nth) {
     if ((7 * nth + 3 * shift) % 20 >= twentieths) {
       continue;

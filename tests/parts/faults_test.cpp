@@ -13,7 +13,8 @@ namespace sluice::test {
 namespace {
 
 constexpr int ranks = 3;
-constexpr std::uint64_t attempts = 3;  // steps; then close
+constexpr std::uint64_t attempts = 3;    // steps; then close
+constexpr std::uint64_t few_calls = 40;  // of a kind: all are made to fail
 const Shape shape{9, 2};
 const Shape old_shape{5, 2};
 const std::string in_doubt = "is known only after reopening it";
@@ -157,7 +158,7 @@ std::uint64_t sweep(const Way& way, Start start, std::uint64_t every) {
     const std::uint64_t calls = clean.faults->calls(call);
     // If there are few of a kind, all are tried, and those that decide whether a commit succeeds.
     const bool decides = call == storage::Call::rename || call == storage::Call::sync_directory;
-    const std::uint64_t stride = decides || calls < 2 * every ? 1 : every;
+    const std::uint64_t stride = decides || calls < few_calls ? 1 : every;
     for (std::uint64_t nth = 1; nth <= calls; nth += stride) {
       const Trial trial = run(way, start, call, nth);
       check(trial, way, start);
@@ -179,7 +180,7 @@ std::uint64_t sweep(const Way& way, Start start, std::uint64_t every) {
 }
 
 TEST(PartsFaults, EveryStorageCallMayFail) {
-  const auto every = static_cast<std::uint64_t>(case_count(23, 60, 1));
+  const auto every = static_cast<std::uint64_t>(case_count(61, 61, 1));
   std::uint64_t trials = 0;
   for (const Way& way : ways()) {
     for (const Start start : {Start::fresh, Start::over_set, Start::over_plain, Start::append}) {

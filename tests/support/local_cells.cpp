@@ -1,7 +1,7 @@
 // The cells on virtual ranks: every strategy of plan::strategies(), on memory, posix and direct, on
 // 1, 3, 4 and 8 ranks, in every layout of layout::formats(); those that carry the most in full, the
-// others with one number of ranks, and fewer under the sanitizers. After the run a table of them is
-// printed.
+// others with one number of ranks. Short runs have some under the sanitizers and others without.
+// After the run a table of them is printed.
 //
 // A program that has a format or a strategy of its own defines register_additions(), which is
 // called before the cells are counted.
@@ -217,12 +217,25 @@ bool runs_under_sanitizers(const Cell& cell) {
                                                  : cell.storage == "direct" && cell.ranks == 4));
 }
 
+/// What the sanitizers leave out, unless real ranks run it: every strategy in every layout, and in
+/// the usual layout the largest number of ranks. The sanitizers leave out additions.
+bool runs_in_short_release(const Cell& cell) {
+  if (register_additions == nullptr && runs_under_sanitizers(cell)) {
+    return false;
+  }
+  const bool is_common = register_additions == nullptr && cell.layout == Cell{}.layout;
+  return cell.storage == "memory" && cell.ranks == (is_common ? 8 : 4);
+}
+
 const std::vector<Cell>& cells_to_run() {
   static const std::vector<Cell> chosen = [] {
     std::vector<Cell> some = cells();
-    if (case_count(1, 0, 1) == 0) {
-      std::erase_if(some, [](const Cell& cell) { return !runs_under_sanitizers(cell); });
+    if (is_long()) {
+      return some;
     }
+    const bool is_sanitized = case_count(1, 0, 1) == 0;
+    const auto runs = is_sanitized ? runs_under_sanitizers : runs_in_short_release;
+    std::erase_if(some, [&](const Cell& cell) { return !runs(cell); });
     return some;
   }();
   return chosen;
