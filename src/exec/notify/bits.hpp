@@ -1,4 +1,5 @@
-// A bit for each byte of a window.
+// A bit for each byte of a window. Memory is held, cleared and looked at only as far as bits were
+// set: a window may hold megabytes and a step a few KiB.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +11,20 @@ namespace sluice::exec {
 std::uint64_t find_bit(const std::uint64_t* words, bool wanted, std::uint64_t at,
                        std::uint64_t end);
 
+/// Not for several threads, unless none sets.
 class Bits {
  public:
-  explicit Bits(std::uint64_t size = 0) : words_((size + word_bits - 1) / word_bits), size_(size) {}
+  explicit Bits(std::uint64_t size = 0) : size_(size) {}
   std::uint64_t size() const noexcept { return size_; }
-  void clear();
+  void clear() { words_.clear(); }
   /// Sets [at, at + length); length 0 sets nothing.
   void set(std::uint64_t at, std::uint64_t length);
   /// As find_bit.
-  std::uint64_t find(bool wanted, std::uint64_t at, std::uint64_t end) const {
-    return find_bit(words_.data(), wanted, at, end);
-  }
+  std::uint64_t find(bool wanted, std::uint64_t at, std::uint64_t end) const;
 
  private:
   static constexpr std::uint64_t word_bits = 64;
-  std::vector<std::uint64_t> words_;
+  std::vector<std::uint64_t> words_;  ///< all bits behind them are clear
   std::uint64_t size_;
 };
 
