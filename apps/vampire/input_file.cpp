@@ -112,14 +112,14 @@ struct Line {
 struct Input {
   Options& options;
   std::array<double, 3> size_angstrom{77, 77, 77};
-  std::string periodic;
+  std::string periodic{};
   std::uint32_t steps_between = 1000;
   std::uint32_t outputs_between = 1;
   double field_t = 0;
   std::vector<double> field_direction{0, 0, 1};
-  std::string material_file;
+  std::string material_file{};
   bool has_atoms = false;
-  std::vector<std::string> notes;
+  std::vector<std::string> notes{};
 };
 
 using Setter = std::function<void(const Line& line, Input& input)>;

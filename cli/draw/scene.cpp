@@ -52,7 +52,7 @@ void draw_sphere(Picture& picture, const Camera::Point& at, double radius, doubl
 /// From tail to head across an atom; the head is wider.
 void draw_arrow(Picture& picture, const Camera::Point& at, double radius, double depth_of_radius,
                 const Vector& spin) {
-  constexpr Rgb ink{0.08, 0.08, 0.1};
+  constexpr Rgb arrow_ink{0.08, 0.08, 0.1};
   const double length = 0.85 * radius;
   const int steps = static_cast<int>(4 * length) + 1;
   for (int step = 0; step <= steps; ++step) {
@@ -65,7 +65,7 @@ void draw_arrow(Picture& picture, const Camera::Point& at, double radius, double
       for (double dx = -half; dx <= half; dx += 0.5) {
         if (dx * dx + dy * dy <= half * half) {
           picture.set(static_cast<int>(std::floor(x + dx)), static_cast<int>(std::floor(y + dy)),
-                      at.depth - 1.02 * depth_of_radius, ink);
+                      at.depth - 1.02 * depth_of_radius, arrow_ink);
         }
       }
     }

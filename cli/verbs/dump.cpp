@@ -21,6 +21,7 @@ namespace {
 using commit::Input;
 using model::Box;
 using model::Dims;
+using Json = nlohmann::ordered_json;
 
 struct DumpOptions {
   std::string file;
@@ -350,7 +351,6 @@ void Dump::print_json_values(std::uint64_t step, Output& out) {
 }
 
 void Dump::print_json() {
-  using Json = nlohmann::ordered_json;
   const auto list = [](const Dims& dims) {
     return std::vector<std::uint64_t>(dims.begin(), dims.end());
   };

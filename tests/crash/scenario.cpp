@@ -444,7 +444,7 @@ const std::vector<Scenario>& scenarios() {
       {"strange_journal", write_old, fresh, put_strange_journal},
       {"in_flight", {}, in_flight, {}, five_steps},
       {.name = "many_steps", .before = {}, .body = many_steps, .fills_journal = true},
-      {.name = "mesh", .body = mesh, .format = "vtkhdf"},
+      {.name = "mesh", .before = {}, .body = mesh, .format = "vtkhdf"},
       {.name = "append_mesh", .before = mesh, .body = append_mesh, .format = "vtkhdf"},
   };
   return all;

@@ -226,8 +226,8 @@ void check_options(const MpiOptions& options) {
 // after the time limit.
 template <class Held>
 void wait_at_open(std::unique_ptr<Held>& held, int rank, double timeout_s) {
-  constexpr int close_tests = 64;
-  constexpr double yield_s = 1e-3;
+  constexpr int tests_in_a_row = 64;
+  constexpr double yielding_s = 1e-3;
   const double start = model::now_s();
   bool is_done = false;
   for (int tests = 0;; ++tests) {
@@ -240,7 +240,7 @@ void wait_at_open(std::unique_ptr<Held>& held, int rank, double timeout_s) {
     if (is_done) {
       return;
     }
-    if (tests < close_tests) {
+    if (tests < tests_in_a_row) {
       continue;
     }
     const double waited_s = model::now_s() - start;
@@ -252,7 +252,7 @@ void wait_at_open(std::unique_ptr<Held>& held, int rank, double timeout_s) {
                       "open the file, or raise timeout_s",
                   rank);
     }
-    if (waited_s < yield_s) {
+    if (waited_s < yielding_s) {
       std::this_thread::yield();
     } else {
       std::this_thread::sleep_for(std::chrono::microseconds(20));
