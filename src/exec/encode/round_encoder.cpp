@@ -129,9 +129,6 @@ void RoundEncoder::make_room() {
     staging.reset();
     staging = StagingPool::of_process().take_staging(wanted, config_.room.budget_bytes, true);
   }
-  if (config_.room.came.size() < rounds_.held_bytes()) {
-    config_.room.came = Bits(rounds_.held_bytes());
-  }
   has_room_ = true;
 }
 

@@ -1,5 +1,5 @@
-// A bit for each byte of a window. Memory is held, cleared and looked at only as far as bits were
-// set: a window may hold megabytes and a step a few KiB.
+// A bit for each byte of a window, of any length. Memory is held, cleared and looked at only as far
+// as bits were set: a window may hold megabytes and a step a few KiB.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,6 @@ std::uint64_t find_bit(const std::uint64_t* words, bool wanted, std::uint64_t at
 /// Not for several threads, unless none sets.
 class Bits {
  public:
-  explicit Bits(std::uint64_t size = 0) : size_(size) {}
-  std::uint64_t size() const noexcept { return size_; }
   void clear() { words_.clear(); }
   /// Sets [at, at + length); length 0 sets nothing.
   void set(std::uint64_t at, std::uint64_t length);
@@ -25,7 +23,6 @@ class Bits {
  private:
   static constexpr std::uint64_t word_bits = 64;
   std::vector<std::uint64_t> words_;  ///< all bits behind them are clear
-  std::uint64_t size_;
 };
 
 }  // namespace sluice::exec

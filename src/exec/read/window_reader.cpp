@@ -27,12 +27,7 @@ WindowReader::WindowReader(storage::File& file, const layout::Placement& placeme
                            const ReadMap& map, std::size_t index, std::vector<Share> shares,
                            std::span<const CheckedPiece> records,
                            std::vector<std::byte>& window_buffer)
-    : file_(file),
-      map_(map),
-      index_(index),
-      shares_(std::move(shares)),
-      buffer_(window_buffer),
-      needed_(map.window_bytes) {
+    : file_(file), map_(map), index_(index), shares_(std::move(shares)), buffer_(window_buffer) {
   buffer_.resize(std::max<std::size_t>(buffer_.size(), map.window_bytes));
   select_records(placement, records);
 }

@@ -18,7 +18,7 @@ std::uint64_t write_two_phase(Transport& transport, const plan::Plan& plan, cons
       failure = std::current_exception();
     }
   } else if (work.file != nullptr && (owns_tiles || work.file->is_collective())) {
-    window.emplace(*work.file, buffers.writer, plan.window_bytes, in_background);
+    window.emplace(*work.file, buffers.writer, in_background);
   }
   std::vector<const layout::Placement*> placements;
   for (const layout::Placement& placement : work.commit->placements) {

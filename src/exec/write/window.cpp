@@ -14,13 +14,8 @@ std::uint64_t bytes_in(const layout::RunList& runs, const Stretches& window) {
   return bytes;
 }
 
-Window::Window(storage::File& file, WriteBehind& writer, std::uint64_t bytes,
-               bool is_left_to_writer)
-    : file_(&file),
-      writer_(&writer),
-      own_came_(bytes),
-      came_(own_came_),
-      is_left_to_writer_(is_left_to_writer) {}
+Window::Window(storage::File& file, WriteBehind& writer, bool is_left_to_writer)
+    : file_(&file), writer_(&writer), came_(own_came_), is_left_to_writer_(is_left_to_writer) {}
 
 Window::Window(const WindowMemory& memory) : data_(memory.bytes), came_(memory.came) {}
 

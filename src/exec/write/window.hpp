@@ -50,10 +50,8 @@ struct WindowMemory {
 
 class Window {
  public:
-  /// `bytes`: the longest window. file and writer must outlive it. `is_left_to_writer`: ended by
-  /// leave(), never by finish().
-  Window(storage::File& file, WriteBehind& writer, std::uint64_t bytes,
-         bool is_left_to_writer = false);
+  /// file and writer must outlive it. `is_left_to_writer`: ended by leave(), never by finish().
+  Window(storage::File& file, WriteBehind& writer, bool is_left_to_writer = false);
   explicit Window(const WindowMemory& memory);
   ~Window();
   Window(const Window&) = delete;
