@@ -19,14 +19,24 @@ set(SLUICE_DRIVER_SOURCES
   src/storage/storage.cpp src/storage/sync_beside.cpp src/storage/writeback.cpp)
 list(TRANSFORM SLUICE_DRIVER_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/)
 
-# sluice_hdf5_driver(target [source...]): with other sources for the storage, for tests.
-function(sluice_hdf5_driver target)
-  add_library(${target} MODULE ${SLUICE_DRIVER_SOURCES} ${ARGN})
+function(sluice_compile_for_hdf5_driver target)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(${target} PRIVATE PkgConfig::XXHASH Threads::Threads sluice_flags
     ${CMAKE_DL_LIBS})
+  set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden)
+endfunction()
+
+add_library(sluice_hdf5_driver_objects OBJECT ${SLUICE_DRIVER_SOURCES})
+sluice_unity(sluice_hdf5_driver_objects)
+sluice_compile_for_hdf5_driver(sluice_hdf5_driver_objects)
+set_target_properties(sluice_hdf5_driver_objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
+
+# sluice_hdf5_driver(target source...): with these sources for the storage, others in tests.
+function(sluice_hdf5_driver target)
+  add_library(${target} MODULE ${ARGN} $<TARGET_OBJECTS:sluice_hdf5_driver_objects>)
+  sluice_compile_for_hdf5_driver(${target})
   set_target_properties(${target} PROPERTIES
-    CXX_VISIBILITY_PRESET hidden LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/plugin/driver.map)
+    LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/plugin/driver.map)
   # HDF5 closes its files when the process ends, after a module could have been unloaded.
   target_link_options(${target} PRIVATE -Wl,-Bsymbolic -Wl,--as-needed -Wl,-z,nodelete)
   if(NOT SLUICE_SANITIZE)
@@ -36,7 +46,6 @@ endfunction()
 
 # A folder of its own: HDF5 tries every library of HDF5_PLUGIN_PATH.
 sluice_hdf5_driver(sluice_hdf5_driver ${CMAKE_SOURCE_DIR}/src/plugin/driver_storage.cpp)
-sluice_unity(sluice_hdf5_driver)
 set_target_properties(sluice_hdf5_driver PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/hdf5_driver)
 target_link_options(sluice_hdf5_driver PRIVATE

@@ -13,13 +13,7 @@ constexpr std::int64_t most_read_for_one = 8;
 /// A run of this size is read directly into contiguous memory.
 constexpr std::int64_t straight_bytes = 256 << 10;
 
-std::size_t size_of(std::int64_t bytes) { return static_cast<std::size_t>(bytes); }
 std::uint64_t place_of(std::int64_t offset) { return static_cast<std::uint64_t>(offset); }
-
-/// Memory without initialisation.
-std::unique_ptr<std::byte[]> make_buffer(std::int64_t bytes) {
-  return std::unique_ptr<std::byte[]>(new std::byte[size_of(bytes)]);
-}
 
 /// Runs that are close together, read at once.
 class Sieve {
@@ -71,7 +65,7 @@ class Sieve {
     const std::int64_t bytes = runs_.back().end() - first;
     if (room_ < bytes) {
       room_ = std::min(std::max(bytes, 2 * room_), std::max(bytes, buffer_bytes));
-      buffer_ = make_buffer(room_);
+      buffer_ = std::make_unique_for_overwrite<std::byte[]>(size_of(room_));
     }
     const auto got =
         static_cast<std::int64_t>(file_.read(place_of(first), {buffer_.get(), size_of(bytes)}));
@@ -113,7 +107,7 @@ void write_own(Sink& sink, const View& view, std::int64_t stream, const Memory& 
     return;
   }
   const std::int64_t room = std::min(bytes, buffer_bytes);
-  const auto buffer = make_buffer(room);
+  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(size_of(room));
   for (std::int64_t at = 0; at < bytes;) {
     const std::int64_t here = std::min(room, bytes - at);
     memory.gather(at, {buffer.get(), size_of(here)});

@@ -10,6 +10,11 @@
 
 namespace sluice::mpiio {
 
+constexpr std::int64_t page_bytes = 4096;
+
+/// MPI counts with a sign.
+constexpr std::size_t size_of(std::int64_t bytes) { return static_cast<std::size_t>(bytes); }
+
 class Memory {
  public:
   Memory() = default;

@@ -17,9 +17,6 @@ namespace sluice::mpiio {
 namespace {
 
 constexpr std::int64_t word_bits = 64;
-constexpr std::int64_t page_bytes = 4096;
-
-std::size_t size_of(std::int64_t bytes) { return static_cast<std::size_t>(bytes); }
 
 /// Room for the bytes of a window and its bits, in whole pages.
 std::int64_t stride_of(std::int64_t window_bytes) {

@@ -11,7 +11,7 @@ namespace sluice::mpiio {
 
 namespace {
 
-constexpr std::size_t page_bytes = 4096;
+constexpr std::size_t alignment_bytes = 4096;
 constexpr std::size_t large_bytes = std::size_t{4} << 20;
 constexpr std::size_t small_bytes = 256 << 10;
 /// From here on it pays that memory and file agree on where a page begins.
@@ -50,7 +50,7 @@ class Pool {
     }
     constexpr std::size_t huge_page_bytes = 2 << 20;
     const bool is_large = bytes == large_bytes;
-    void* const memory = std::aligned_alloc(is_large ? huge_page_bytes : page_bytes, bytes);
+    void* const memory = std::aligned_alloc(is_large ? huge_page_bytes : alignment_bytes, bytes);
     if (memory == nullptr) {
       throw std::bad_alloc();
     }
@@ -90,7 +90,7 @@ std::int64_t staging_budget_bytes() {
 }
 
 StagedJob::StagedJob(std::int64_t bytes)
-    : capacity_(bytes + static_cast<std::int64_t>(page_bytes) <=
+    : capacity_(bytes + static_cast<std::int64_t>(alignment_bytes) <=
                         static_cast<std::int64_t>(small_bytes)
                     ? small_bytes
                     : large_bytes) {
@@ -103,8 +103,8 @@ std::size_t StagedJob::add(std::int64_t offset, std::span<const std::byte> bytes
   const bool follows = !pieces_.empty() && pieces_.back().run.end() == offset;
   std::size_t at = used_;
   if (!follows && (pieces_.empty() || bytes.size() >= direct_bytes)) {
-    const std::size_t within = static_cast<std::size_t>(offset) % page_bytes;
-    at += (within + page_bytes - used_ % page_bytes) % page_bytes;
+    const std::size_t within = static_cast<std::size_t>(offset) % alignment_bytes;
+    at += (within + alignment_bytes - used_ % alignment_bytes) % alignment_bytes;
   }
   const std::size_t taken = at >= capacity_ ? 0 : std::min(bytes.size(), capacity_ - at);
   if (taken == 0) {

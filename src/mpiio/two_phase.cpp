@@ -15,7 +15,6 @@ namespace sluice::mpiio {
 
 namespace {
 
-constexpr std::int64_t page_bytes = 4096;
 /// The limit of a rank's bytes of one round, while there are few aggregators.
 constexpr std::int64_t round_bytes = std::int64_t{32} << 20;
 constexpr std::int64_t most_window_bytes = std::int64_t{8} << 20;
@@ -42,8 +41,6 @@ struct Announced {
   std::int32_t pieces = 0;
   std::int32_t bytes = 0;
 };
-
-std::size_t size_of(std::int64_t bytes) { return static_cast<std::size_t>(bytes); }
 
 struct Freed {
   void operator()(std::byte* memory) const { std::free(memory); }
