@@ -27,7 +27,7 @@ using storage::error_of;
 /// lock where another thread held it. glibc's is. So under AddressSanitizer, and there alone, a
 /// fork waits until every other thread has slept for a while.
 void let_threads_sleep() {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SLUICE_ADDRESS_SANITIZER)
   const auto all_sleep = [] {
     for (const auto& thread : fs::directory_iterator("/proc/self/task")) {
       if (thread.path().filename() == std::to_string(::getpid())) continue;

@@ -92,7 +92,7 @@ void expect_there(const std::shared_ptr<storage::MemoryStorage>& storage,
 }
 
 // SLUICE_LONG=1: every call; otherwise a sample, a smaller one where a call takes longer.
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SLUICE_ADDRESS_SANITIZER)
 constexpr std::uint64_t sampled_stride = 11;
 #else
 constexpr std::uint64_t sampled_stride = 5;

@@ -225,7 +225,7 @@ TEST_F(Plugins, OneThatRefusesTheVariableIsNamed) {
 TEST_F(Plugins, OneOfAnotherLibraryIsRefused) {
   const Error error = writing("f.h5", foreign_toy);
   EXPECT_EQ(error.code(), Code::unsupported);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(SLUICE_ADDRESS_SANITIZER) && !defined(__SANITIZE_THREAD__)
   // Under sanitizers a plugin's names are not looked up in its own libraries first.
   EXPECT_TRUE(says(error, "toy_foreign.so")) << error.what();
   EXPECT_TRUE(says(error, "other_hdf5")) << error.what();

@@ -23,7 +23,7 @@ constexpr int ranks_per_node = 125;
 
 /// With sanitizers and without optimisation code is slower by no fixed factor, but not larger: its
 /// seconds are not checked, and the model, which works for every rank, has fewer.
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SLUICE_ADDRESS_SANITIZER)
 constexpr bool optimised = false;
 constexpr int modelled_ranks = 10'000;
 #else

@@ -55,7 +55,7 @@ inline void end_by(int signal) {
 inline void begin_watch(const std::string& what, unsigned seconds) {
   std::snprintf(under_watch.data(), under_watch.size(), "ended while: %s\n", what.c_str());
   std::signal(SIGALRM, end_by);
-#ifndef __SANITIZE_ADDRESS__  // which prints more
+#ifndef SLUICE_ADDRESS_SANITIZER  // which prints more
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
     std::signal(signal, end_by);
   }

@@ -141,7 +141,7 @@ bool is_long() {
 }
 
 int case_count([[maybe_unused]] int quick, int sanitized, int many) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SLUICE_ADDRESS_SANITIZER)
   const int usual = sanitized;
 #else
   const int usual = std::max(quick, sanitized);
