@@ -154,7 +154,9 @@ bool SharedMemory::reserve_huge_page(std::uint64_t at) {
     return true;
   }
   // These are about that page: some of it is being written to a disk, or another process is at it.
-  is_refused_huge_ = errno != EAGAIN && errno != EBUSY;
+  if (errno != EAGAIN && errno != EBUSY) {
+    is_refused_huge_ = true;
+  }
   return false;
 }
 

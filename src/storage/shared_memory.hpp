@@ -6,6 +6,7 @@
 // filling it; it has no name in any folder, so nothing is left behind by a process that dies.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -44,7 +45,7 @@ class SharedMemory {
   /// Allocates all of the huge page in which byte `at` lies, as one page, whatever the system's
   /// default for shared memory is: in a fraction of the time that small pages take; contents stay.
   /// False where there is none to be had: then a small page of it was allocated, or nothing.
-  /// Several processes may call it, also while others use the memory. Error no_space.
+  /// Several processes and threads may call it, also while others use the memory. Error no_space.
   bool reserve_huge_page(std::uint64_t at);
 
   const Key& key() const noexcept { return key_; }
@@ -58,7 +59,7 @@ class SharedMemory {
   void make_room(std::uint64_t first, std::uint64_t last);
 
   int descriptor_;
-  bool is_refused_huge_ = false;
+  std::atomic<bool> is_refused_huge_{false};  ///< for good
   Key key_;
   std::byte* mapping_ = nullptr;
   std::byte* data_ = nullptr;
