@@ -132,7 +132,8 @@ TEST_F(Conformance, one_transport_after_another) {
     const auto value = static_cast<std::byte>(round);
     std::byte got{};
     const auto send = t->start_send(next, tag, {&value, 1});
-    if (round % 2 == 1) {
+    // What is not received is not for the next one. A send to oneself may wait for its receive.
+    if (round % 2 == 1 || t->size() == 1) {
       t->receive(before, tag, {&got, 1});
       EXPECT_EQ(got, value);
     }
