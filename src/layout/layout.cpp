@@ -1,5 +1,7 @@
 #include "layout/layout.hpp"
 
+#include <algorithm>
+
 #include "layout/catalog.hpp"
 
 namespace sluice::layout {
@@ -27,25 +29,49 @@ std::uint64_t proof_of_rows(std::span<const model::Definition> definitions,
   return proof.value();
 }
 
-void CommitPlan::set_space(std::span<const model::Definition> definitions) {
-  std::uint64_t first = absent;
-  std::uint64_t end = 0;
-  auto include = [&](const Placement& placement) {
-    const Extent hull = placement.hull();
-    if (hull.length != 0) {
-      first = std::min(first, hull.offset);
-      end = std::max(end, hull.offset + hull.length);
+namespace {
+
+/// The extent around several.
+class Hull {
+ public:
+  void include(const Placement& placement) {
+    const Extent extent = placement.hull();
+    if (extent.length != 0) {
+      first_ = std::min(first_, extent.offset);
+      end_ = std::max(end_, extent.offset + extent.length);
     }
-  };
+  }
+  Extent extent() const { return first_ == absent ? Extent{} : Extent{first_, end_ - first_}; }
+
+ private:
+  std::uint64_t first_ = absent;
+  std::uint64_t end_ = 0;
+};
+
+}  // namespace
+
+void CommitPlan::set_space(std::span<const model::Definition> definitions) {
+  Hull hull;
   for (const Placement& placement : placements) {
     if (!definitions[placement.variable()].partial) {
-      include(placement);
+      hull.include(placement);
     }
   }
   if (checksums) {
-    include(*checksums);
+    hull.include(*checksums);
   }
-  space = first == absent ? Extent{} : Extent{first, end - first};
+  space = hull.extent();
+}
+
+Extent CommitPlan::hull() const {
+  Hull hull;
+  for (const Placement& placement : placements) {
+    hull.include(placement);
+  }
+  if (checksums) {
+    hull.include(*checksums);
+  }
+  return hull.extent();
 }
 
 std::vector<std::byte> CommitPlan::to_bytes() const {

@@ -51,12 +51,14 @@ struct CommitPlan {
   std::uint64_t step = 0;
   std::vector<Placement> placements;
   std::optional<Placement> checksums;
-  Extent space;  ///< hull of all raw data: preallocated before anything is written
+  Extent space;  ///< of the raw data: preallocated before anything is written
   std::vector<storage::Segment> objects;  ///< for a store: the objects to which the addresses of
                                           ///< this commit belong
 
   /// Computes `space` from the placements. The holes of partial variables must not cost space.
   void set_space(std::span<const model::Definition> definitions);
+  /// From the first byte of raw data to the last, with what is not preallocated.
+  Extent hull() const;
 
   std::vector<std::byte> to_bytes() const;
   static CommitPlan from_bytes(std::span<const std::byte> bytes);

@@ -222,19 +222,15 @@ namespace {
 std::optional<layout::Extent> small_extent(const layout::CommitPlan& plan,
                                            const layout::MetadataUpdate& update,
                                            std::uint64_t begin) {
-  constexpr std::uint64_t most_bytes = 4 << 20;
   const bool has_journal = !update.is_atomic && update.manifest.name.empty();
-  if (!has_journal || update.end < begin || update.end - begin > most_bytes) {
+  if (!has_journal || update.end < begin || update.end - begin > most_small_bytes) {
     return std::nullopt;
   }
   const auto is_within = [&](const layout::Extent& extent) {
     return extent.length == 0 ||
            (extent.offset >= begin && extent.offset + extent.length <= update.end);
   };
-  bool is_all_within = !plan.checksums || is_within(plan.checksums->hull());
-  for (const layout::Placement& placement : plan.placements) {
-    is_all_within = is_all_within && is_within(placement.hull());
-  }
+  bool is_all_within = is_within(plan.hull());
   for (const layout::MetadataRun& run : update.fresh) {
     is_all_within = is_all_within && is_within({run.offset, run.bytes.size()});
   }

@@ -31,6 +31,10 @@ namespace sluice::commit {
 void refuse_together(const storage::Storage& storage, const std::string& path,
                      const layout::Format& format);
 
+/// A commit whose data lie within so many bytes is small: it is written through the page cache, and
+/// if it is durable, rank 0 syncs it together with its journal.
+inline constexpr std::uint64_t most_small_bytes = 4 << 20;
+
 class CommitPlanner {
  public:
   /// What rank 0 passes to the publisher.

@@ -17,9 +17,10 @@ constexpr std::size_t staging_buffers = 3;
 constexpr std::size_t fewest_buffers = 2;
 /// Few windows make a writer and its senders wait for each other.
 constexpr std::uint64_t fewest_slots = 3;
-/// Small steps have small windows, so that they touch little memory.
+/// Small steps have small windows, so that they touch little memory; smaller ones than this cost
+/// more in waking the writer than they save.
 constexpr std::uint64_t windows_of_step = 8;
-constexpr std::uint64_t smallest_slot_window_bytes = 64ULL << 10;
+constexpr std::uint64_t smallest_slot_window_bytes = 256ULL << 10;
 
 exec::Pace pace_of(const plan::Strategy& strategy, const exec::Transport& transport,
                    const storage::Storage& storage) {
@@ -53,6 +54,7 @@ DataWriter::DataWriter(exec::Transport& transport, storage::Storage& storage,
       options_(options),
       variables_(variables),
       choice_(plans.choice()),
+      in_background_(plans.strategy().in_background),
       publisher_(publisher),
       buffers_{writer_of(plans, transport, storage,
                          {plans.choice().budget_bytes, options.staging_idle_s}),
@@ -70,7 +72,7 @@ DataWriter::DataWriter(exec::Transport& transport, storage::Storage& storage,
     if (together) {
       own_file_ = std::make_unique<ReopenableFile>(
           storage, storage.open_together(present_path, storage::Access::read_write, writes));
-    } else if (writes && (publisher == nullptr || plans.strategy().in_background)) {
+    } else if (writes && (publisher == nullptr || in_background_)) {
       own_file_ =
           std::make_unique<ReopenableFile>(storage, present_path, storage::Access::read_write);
     }
@@ -180,7 +182,10 @@ void DataWriter::sync() {
 }
 
 void DataWriter::keep_cached(bool is_wanted) {
-  if (file_ != nullptr) {
+  if (file_ != nullptr && in_background_) {
+    // Writes of earlier commits may still be waiting.
+    writer().submit([file = file_, is_wanted](bool) { file->keep_cached(is_wanted); });
+  } else if (file_ != nullptr) {
     file_->keep_cached(is_wanted);
   }
 }

@@ -57,7 +57,7 @@ class DataWriter {
   std::exception_ptr write(const plan::Plan& who, const exec::Work& work);
   /// Makes everything written so far durable.
   void sync();
-  /// Until the next call: do writes of this rank stay in the page cache?
+  /// From here on, until the next call: do writes of this rank stay in the page cache?
   void keep_cached(bool is_wanted);
   /// Collective. After a failed sync: another descriptor of the file, which is at `present_path`.
   /// Error io if that is impossible.
@@ -101,6 +101,7 @@ class DataWriter {
   const Options options_;
   const FileVariables& variables_;
   const plan::WriterChoice choice_;
+  const bool in_background_;
   Publisher* publisher_;
   std::uint64_t writers_ = 1;       ///< ranks that have the file open for data
   std::uint64_t writer_index_ = 0;  ///< of this rank among them, where it is one

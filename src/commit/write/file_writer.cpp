@@ -121,7 +121,10 @@ std::uint64_t FileWriter::write(const FileCommit& commit, const StagedCommit& st
     syncs_later = placed.syncs_later;
   }
   const plan::Plan who = plans_.make(commit, written.placed, staged.plain);
-  data_->keep_cached(syncs_later);  // rank 0 reads them again
+  // Of a commit that syncs later, rank 0 reads the data again; and a small one is in the page cache
+  // before a direct write has reached the disk.
+  const bool is_small = is_on_node() && written.placed.hull().length <= most_small_bytes;
+  data_->keep_cached(syncs_later || is_small);
   if (commit.explain != nullptr) {
     plans_.explain(commit, written.totals, plans_.totals(commit, written.placed, who, staged.plain),
                    data_->file() != nullptr);
@@ -143,11 +146,15 @@ std::uint64_t FileWriter::write(const FileCommit& commit, const StagedCommit& st
   return written.placed.step;
 }
 
+/// Does one page cache hold what all ranks write?
+bool FileWriter::is_on_node() const {
+  return transport_.nodes() == 1 && storage_.ranks_together() == 0;
+}
+
 /// Collective. Addresses of uncompressed data; `update` on rank 0.
 FileWriter::Placed FileWriter::place(const FileCommit& commit, std::uint64_t words,
                                      CommitPlanner::Update& update) {
-  const bool on_node =
-      commit.synced && !has_unsynced_ && transport_.nodes() == 1 && storage_.ranks_together() == 0;
+  const bool on_node = commit.synced && !has_unsynced_ && is_on_node();
   auto message = exec::on_root(transport_, 0, [&] {
     queue_->before_planning();
     layout::CommitRequest request = variables_.request_for(commit, words);

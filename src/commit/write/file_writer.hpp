@@ -81,6 +81,7 @@ class FileWriter {
     bool syncs_later = false;  ///< rank 0 syncs it, when all have written (Update::unsynced)
   };
   Placed place(const FileCommit& commit, std::uint64_t words, CommitPlanner::Update& update);
+  bool is_on_node() const;
   void tell_planner(std::function<void(layout::Planner&)> what);
   void give_up();
 

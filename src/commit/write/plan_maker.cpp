@@ -15,25 +15,6 @@ namespace {
 /// What may be packed ahead.
 constexpr std::uint64_t packing_share_of_budget = 4;
 
-/// All raw data of a commit, including what is not preallocated.
-layout::Extent space_of(const layout::CommitPlan& placed) {
-  std::uint64_t first = layout::absent;
-  std::uint64_t last = 0;
-  auto include = [&](const layout::Extent& hull) {
-    if (hull.length != 0) {
-      first = std::min(first, hull.offset);
-      last = std::max(last, hull.offset + hull.length);
-    }
-  };
-  for (const layout::Placement& placement : placed.placements) {
-    include(placement.hull());
-  }
-  if (placed.checksums) {
-    include(placed.checksums->hull());
-  }
-  return first == layout::absent ? layout::Extent{} : layout::Extent{first, last - first};
-}
-
 /// By variable; nullptr: not in this commit.
 std::vector<const layout::Placement*> by_variable(const layout::CommitPlan& placed,
                                                   std::size_t variables) {
@@ -80,7 +61,7 @@ std::vector<std::uint64_t> PlanMaker::sizes_of(const FileCommit& commit,
 plan::Plan PlanMaker::make(const FileCommit& commit, const layout::CommitPlan& placed,
                            std::span<const layout::Portion> portions) {
   const std::vector<std::uint64_t> sizes = sizes_of(commit, portions);
-  plan::Input input{topology_, portions, sizes, space_of(placed), choice_, 0};
+  plan::Input input{topology_, portions, sizes, placed.hull(), choice_, 0};
   if (!strategy_.chooses) {
     return with_objects(strategy_.plan(input), input, placed);
   }
@@ -164,7 +145,7 @@ plan::Totals PlanMaker::totals(const FileCommit& commit, const layout::CommitPla
                                std::span<const layout::Portion> portions) const {
   const std::vector<std::uint64_t> sizes = sizes_of(commit, portions);
   const auto placements = by_variable(placed, variables_.definitions().size());
-  const plan::Input input{topology_, portions, sizes, space_of(placed), choice_, 0};
+  const plan::Input input{topology_, portions, sizes, placed.hull(), choice_, 0};
   return plan::totals_of(
       plan, input, [&](const layout::Portion& portion) -> auto& {
         return *placements[commit.blocks[portion.block].variable];
