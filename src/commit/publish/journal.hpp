@@ -58,8 +58,9 @@ std::optional<Journal> parse_journal(std::span<const std::byte> bytes);
 /// More than a commit of a million variables needs. It is held in memory whole.
 inline constexpr std::uint64_t most_journal_bytes = 128 << 20;
 
-/// `changes` of `file`: only the bytes that differ from those in it.
+/// `changes` of `file`: only the bytes that differ from those in it, and up to `joined_bytes`
+/// between two such ranges.
 Journal make_journal(storage::File& file, const layout::hdf5::Overlay& changes, std::uint64_t end,
-                     std::uint64_t commit, std::int64_t modified_ns);
+                     std::uint64_t commit, std::int64_t modified_ns, std::size_t joined_bytes);
 
 }  // namespace sluice::commit
