@@ -7,11 +7,13 @@
 #include <new>
 #include <sys/mman.h>
 
+#include "mpiio/memory.hpp"
+
 namespace sluice::mpiio {
 
 namespace {
 
-constexpr std::size_t alignment_bytes = 4096;
+constexpr auto alignment_bytes = static_cast<std::size_t>(page_bytes);
 constexpr std::size_t large_bytes = std::size_t{4} << 20;
 constexpr std::size_t small_bytes = 256 << 10;
 /// From here on it pays that memory and file agree on where a page begins.
