@@ -2,9 +2,9 @@
 //
 // Invariants: the thread makes storage calls only, never MPI; at most `buffers` writes are under
 // way or filling (the bound of the queue); writes and tasks are carried out in the order in which
-// they were given; after a failure nothing more is written until a task or drain() has epoch of it.
-// The thread starts with the first submit, so that steps which fit one buffer never have one.
-// Buffers come from the process's pool, and go back to it when nothing is under way.
+// they were given; after a failure nothing more is written until a task has received it or drain()
+// has thrown it. The thread starts with the first submit, so that steps which fit one buffer never
+// have one. Buffers come from the process's pool, and go back to it when nothing is under way.
 #pragma once
 
 #include <condition_variable>
