@@ -21,6 +21,10 @@ namespace {
 /// When its records fill this, they are put in place, and the next one goes to its front.
 constexpr std::uint64_t journal_room_bytes = 256 << 10;
 
+/// Of changes that wait in memory to be put in place, and of those whose journal may be longer than
+/// it must.
+constexpr std::uint64_t most_held_bytes = 16 << 20;
+
 /// A journal that is not synced is put in place at once: to write so many bytes again takes less
 /// time than another call.
 constexpr std::size_t unsynced_gap_bytes = 256;
@@ -225,7 +229,8 @@ void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool syn
   if (superblock && !changes.touches(superblock->offset, 1)) {
     changes.write(superblock->offset, {&signature_byte, 1});
   }
-  const std::size_t joined_bytes = synced ? 0 : unsynced_gap_bytes;
+  const bool holds_much = changes.held_bytes() > most_held_bytes;
+  const std::size_t joined_bytes = synced || holds_much ? 0 : unsynced_gap_bytes;
   Journal journal =
       make_journal(*file_, changes, update.end, commits_ + 1, modified_ns, joined_bytes);
   if (journal.runs.empty()) {
@@ -254,9 +259,7 @@ void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool syn
     apply(std::move(journal));
     return;
   }
-  constexpr std::uint64_t most_held_bytes = 16 << 20;
-  const bool is_full =
-      journal_.next.at >= journal_room_bytes || changes.held_bytes() > most_held_bytes;
+  const bool is_full = journal_.next.at >= journal_room_bytes || holds_much;
   changes_->set(std::move(changes));
   applier_->replace(std::move(journal), is_full);
 }
