@@ -13,9 +13,9 @@ namespace {
 using Bytes = std::vector<std::byte>;
 using Parts = std::vector<std::pair<std::ptrdiff_t, std::ptrdiff_t>>;
 
-/// Differing bytes, joined over gaps of less than 16 bytes.
-Parts parts_byte_by_byte(const Bytes& a, const Bytes& b) {
-  constexpr std::ptrdiff_t shortest_gap = 16;
+/// Differing bytes, joined over gaps of less than 16 bytes, and of up to `joined`.
+Parts parts_byte_by_byte(const Bytes& a, const Bytes& b, std::ptrdiff_t joined) {
+  const std::ptrdiff_t shortest_gap = std::max<std::ptrdiff_t>(16, joined + 1);
   Parts parts;
   for (std::ptrdiff_t at = 0; at < std::ssize(a); ++at) {
     if (a[at] == b[at]) {
@@ -38,7 +38,12 @@ Bytes random_bytes(std::size_t count, std::mt19937_64& random) {
 }
 
 void expect_same(const Bytes& a, const Bytes& b) {
-  ASSERT_EQ(differing_parts(a, b), parts_byte_by_byte(a, b)) << a.size() << " bytes";
+  ASSERT_EQ(differing_parts(a, b), parts_byte_by_byte(a, b, 0)) << a.size() << " bytes";
+  for (const int joined : {1, 15, 16, 30, 256}) {
+    ASSERT_EQ(differing_parts(a, b, static_cast<std::size_t>(joined)),
+              parts_byte_by_byte(a, b, joined))
+        << a.size() << " bytes, joined over " << joined;
+  }
 }
 
 TEST(Differences, OfEqualBytesThereAreNone) {

@@ -144,20 +144,6 @@ class PresentBytes {
   std::vector<std::byte> bytes_;
 };
 
-using Parts = std::vector<std::pair<std::ptrdiff_t, std::ptrdiff_t>>;
-
-/// As one, where at most so many bytes lie between two.
-Parts joined(const Parts& parts, std::size_t gap_bytes) {
-  Parts all;
-  for (const auto& [from, to] : parts) {
-    if (all.empty() || from - all.back().second > static_cast<std::ptrdiff_t>(gap_bytes)) {
-      all.emplace_back(from, to);
-    }
-    all.back().second = to;
-  }
-  return all;
-}
-
 }  // namespace
 
 Journal make_journal(storage::File& file, const layout::hdf5::Overlay& changes, std::uint64_t end,
@@ -170,7 +156,7 @@ Journal make_journal(storage::File& file, const layout::hdf5::Overlay& changes, 
   for (auto run = changes.runs().begin(); run != changes.runs().end(); ++run) {
     const auto& [offset, after] = *run;
     const auto before = present.at(run, changes.runs().end());
-    for (const auto& [from, to] : joined(differing_parts(before, after), joined_bytes)) {
+    for (const auto& [from, to] : differing_parts(before, after, joined_bytes)) {
       journal.runs.push_back({offset + from,
                               {before.begin() + from, before.begin() + to},
                               {after.begin() + from, after.begin() + to},

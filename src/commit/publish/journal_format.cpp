@@ -85,10 +85,11 @@ std::size_t first_equal_word(std::span<const std::byte> a, std::span<const std::
   return at;
 }
 
-/// The end of the differing part that starts at `at`: it is followed by shortest_gap_bytes equal
-/// ones, or the end. In changed raw data all words differ, so a gap is found by an equal one.
+/// The end of the differing part that starts at `at`: it is followed by `gap_bytes` equal ones, at
+/// least shortest_gap_bytes, or the end. In changed raw data all words differ, so a gap is found by
+/// an equal one.
 std::size_t end_of_difference(std::span<const std::byte> a, std::span<const std::byte> b,
-                              std::size_t at) {
+                              std::size_t at, std::size_t gap_bytes) {
   std::size_t end = at + 1;
   while (true) {
     const std::size_t word = first_equal_word(a, b, end);
@@ -98,10 +99,10 @@ std::size_t end_of_difference(std::span<const std::byte> a, std::span<const std:
       --gap;
     }
     std::size_t next = is_there ? word + word_bytes : a.size();
-    while (next < a.size() && next - gap < shortest_gap_bytes && a[next] == b[next]) {
+    while (next < a.size() && next - gap < gap_bytes && a[next] == b[next]) {
       ++next;
     }
-    if (next == a.size() || next - gap >= shortest_gap_bytes) {
+    if (next == a.size() || next - gap >= gap_bytes) {
       return gap;
     }
     end = next + 1;
@@ -179,11 +180,12 @@ std::optional<JournalRecord> last_record(
 }
 
 std::vector<std::pair<std::ptrdiff_t, std::ptrdiff_t>> differing_parts(
-    std::span<const std::byte> before, std::span<const std::byte> after) {
+    std::span<const std::byte> before, std::span<const std::byte> after, std::size_t joined_bytes) {
+  const std::size_t gap_bytes = std::max(shortest_gap_bytes, joined_bytes + 1);
   std::vector<std::pair<std::ptrdiff_t, std::ptrdiff_t>> parts;
   for (std::size_t at = first_difference(before, after, 0); at < before.size();
        at = first_difference(before, after, at)) {
-    const std::size_t end = end_of_difference(before, after, at);
+    const std::size_t end = end_of_difference(before, after, at, gap_bytes);
     parts.emplace_back(at, end);
     at = end;
   }

@@ -88,8 +88,9 @@ std::optional<JournalRecord> last_record(
 std::optional<JournalTail> tail_of(storage::File& file, const JournalRecord& record);
 
 /// The ranges, [from, to) each, in which two ranges of the same length differ, merged over short
-/// gaps.
+/// gaps, and over those of up to `joined_bytes`.
 std::vector<std::pair<std::ptrdiff_t, std::ptrdiff_t>> differing_parts(
-    std::span<const std::byte> before, std::span<const std::byte> after);
+    std::span<const std::byte> before, std::span<const std::byte> after,
+    std::size_t joined_bytes = 0);
 
 }  // namespace sluice::commit
