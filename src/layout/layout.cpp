@@ -31,47 +31,39 @@ std::uint64_t proof_of_rows(std::span<const model::Definition> definitions,
 
 namespace {
 
-/// The extent around several.
-class Hull {
- public:
-  void include(const Placement& placement) {
-    const Extent extent = placement.hull();
-    if (extent.length != 0) {
-      first_ = std::min(first_, extent.offset);
-      end_ = std::max(end_, extent.offset + extent.length);
+/// From the first byte to the last of the checksums, and of the placements that `counts` accepts.
+template <class Counts>
+Extent hull_of(const CommitPlan& plan, const Counts& counts) {
+  std::uint64_t first = absent;
+  std::uint64_t end = 0;
+  const auto include = [&](const Placement& placement) {
+    const Extent hull = placement.hull();
+    if (hull.length != 0) {
+      first = std::min(first, hull.offset);
+      end = std::max(end, hull.offset + hull.length);
+    }
+  };
+  for (const Placement& placement : plan.placements) {
+    if (counts(placement)) {
+      include(placement);
     }
   }
-  Extent extent() const { return first_ == absent ? Extent{} : Extent{first_, end_ - first_}; }
-
- private:
-  std::uint64_t first_ = absent;
-  std::uint64_t end_ = 0;
-};
+  if (plan.checksums) {
+    include(*plan.checksums);
+  }
+  return first == absent ? Extent{} : Extent{first, end - first};
+}
 
 }  // namespace
 
 void CommitPlan::set_space(std::span<const model::Definition> definitions) {
-  Hull hull;
-  for (const Placement& placement : placements) {
-    if (!definitions[placement.variable()].partial) {
-      hull.include(placement);
-    }
-  }
-  if (checksums) {
-    hull.include(*checksums);
-  }
-  space = hull.extent();
+  space = hull_of(*this, [&](const Placement& placement) {
+    return !definitions[placement.variable()].partial;
+  });
 }
 
 Extent CommitPlan::hull() const {
-  Hull hull;
-  for (const Placement& placement : placements) {
-    hull.include(placement);
-  }
-  if (checksums) {
-    hull.include(*checksums);
-  }
-  return hull.extent();
+  return hull_of(*this, [](const Placement&) { return true; });
 }
 
 std::vector<std::byte> CommitPlan::to_bytes() const {

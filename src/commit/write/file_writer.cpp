@@ -121,10 +121,10 @@ std::uint64_t FileWriter::write(const FileCommit& commit, const StagedCommit& st
     syncs_later = placed.syncs_later;
   }
   const plan::Plan who = plans_.make(commit, written.placed, staged.plain);
-  // Of a commit that syncs later, rank 0 reads the data again; and a small one is in the page cache
-  // before a direct write has reached the disk.
+  // It is in the page cache before a direct write has reached the disk; and of one that syncs
+  // later, which is always small, rank 0 reads the data again.
   const bool is_small = is_on_node() && written.placed.hull().length <= most_small_bytes;
-  data_->keep_cached(syncs_later || is_small);
+  data_->keep_cached(is_small);
   if (commit.explain != nullptr) {
     plans_.explain(commit, written.totals, plans_.totals(commit, written.placed, who, staged.plain),
                    data_->file() != nullptr);
