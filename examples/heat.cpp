@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const int first = rows * rank / ranks, n = rows * (rank + 1) / ranks - first;
   std::vector<double> u((n + 2) * columns);
-  const std::unique_ptr<bool[]> heater(new bool[n * columns]);
+  const auto heater = std::make_unique<bool[]>(n * columns);
   for (int i = 0; i < n * columns; ++i) heater[i] = is_heater(first + i / columns, i % columns);
   const sluice::Shape shape = {rows, columns}, ghosted = {n + 2ull, columns};
   sluice::Selection mine = {.start = {first + 0ull, 0}, .count = {n + 0ull, columns}};
