@@ -44,6 +44,7 @@ void SyncBeside::begin(File& file) {
   {
     const std::lock_guard lock(mutex_);
     file_ = &file;
+    is_begun_ = true;
     is_done_ = false;
     if (!has_thread()) return;
   }
@@ -52,6 +53,7 @@ void SyncBeside::begin(File& file) {
 
 std::exception_ptr SyncBeside::finish() {
   std::unique_lock lock(mutex_);
+  if (!std::exchange(is_begun_, false)) return nullptr;
   if (!thread_.joinable()) return failure_of_sync(*std::exchange(file_, nullptr));
   changed_.wait(lock, [this] { return is_done_; });
   return std::exchange(failure_, nullptr);

@@ -23,10 +23,10 @@ class SyncBeside {
   SyncBeside(const SyncBeside&) = delete;
   SyncBeside& operator=(const SyncBeside&) = delete;
 
-  /// `file` must be left alone until finish(), which has to follow. Where the storage may not be
-  /// used by a thread, or none is to be had, finish() does it all.
+  /// `file` may only be read until finish(), which has to follow. Where the storage may not be used
+  /// by a thread, or none is to be had, finish() does it all.
   void begin(File& file);
-  /// Waits for the sync. Returns its failure.
+  /// Waits for the sync. Returns its failure. Does nothing where none was begun.
   [[nodiscard]] std::exception_ptr finish();
 
  private:
@@ -38,6 +38,7 @@ class SyncBeside {
   std::mutex mutex_;
   std::condition_variable changed_;
   File* file_ = nullptr;  ///< to be synced
+  bool is_begun_ = false;
   bool is_done_ = false;
   std::exception_ptr failure_;
   bool ends_ = false;

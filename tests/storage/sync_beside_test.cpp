@@ -51,6 +51,18 @@ TEST(SyncBeside, SyncsWhileTheCallerDoesSomethingElse) {
   EXPECT_NE(syncing_thread.load(), std::this_thread::get_id());
 }
 
+TEST(SyncBeside, HasNothingToWaitForWhereNoneWasBegun) {
+  const Scratch scratch;
+  const auto storage = watched_storage();
+  const auto file = storage->open(scratch / "a", Access::create);
+  SyncBeside beside(*storage);
+  EXPECT_EQ(beside.finish(), nullptr);
+  beside.begin(*file);
+  EXPECT_EQ(beside.finish(), nullptr);
+  EXPECT_EQ(beside.finish(), nullptr);
+  EXPECT_EQ(syncs, 1);
+}
+
 TEST(SyncBeside, KeepsItsThread) {
   const Scratch scratch;
   const auto storage = watched_storage();

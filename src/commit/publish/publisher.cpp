@@ -204,6 +204,28 @@ void add_data(Journal& journal, storage::File& file, const layout::Extent& exten
   }
 }
 
+/// A sync of a file, none where it is null, that has ended when the scope does.
+class SyncInScope {
+ public:
+  SyncInScope(storage::SyncBeside& sync, storage::File* file) : sync_(sync) {
+    if (file != nullptr) {
+      sync_.begin(*file);
+    }
+  }
+  SyncInScope(const SyncInScope&) = delete;
+  SyncInScope& operator=(const SyncInScope&) = delete;
+  ~SyncInScope() { static_cast<void>(sync_.finish()); }
+  /// Throws its failure.
+  void finish() const {
+    if (const std::exception_ptr failure = sync_.finish()) {
+      std::rethrow_exception(failure);
+    }
+  }
+
+ private:
+  storage::SyncBeside& sync_;
+};
+
 }  // namespace
 
 void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool synced,
@@ -229,14 +251,14 @@ void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool syn
   if (superblock && !changes.touches(superblock->offset, 1)) {
     changes.write(superblock->offset, {&signature_byte, 1});
   }
+  // The disk writes the data while the record is made.
+  const SyncInScope data(data_sync_, unsynced ? file_.get() : nullptr);
   const bool holds_much = changes.held_bytes() > most_held_bytes;
   const std::size_t joined_bytes = synced || holds_much ? 0 : unsynced_gap_bytes;
   Journal journal =
       make_journal(*file_, changes, update.end, commits_ + 1, modified_ns, joined_bytes);
   if (journal.runs.empty()) {
-    if (unsynced) {
-      file_->sync();
-    }
+    data.finish();
     if (synced) {
       sync_names();
     }
@@ -389,7 +411,7 @@ void Publisher::write_journal(const Journal& journal, bool synced) {
   journal_.next = place_behind(journal_.place, header);
   journal_.file->write(journal_.place.at, bytes);
   if (synced) {
-    sync_journal(!journal.tail.fresh.empty());
+    sync_journal();
     sync_names();
   }
 }
@@ -406,19 +428,13 @@ void Publisher::make_journal_room() noexcept {
   }
 }
 
-/// The record and, `with_data`, the data that it needs: at the same time, as one barrier. Its
-/// checksums tell whether all of that reached the disk.
-void Publisher::sync_journal(bool with_data) {
-  if (with_data) {
-    data_sync_.begin(*file_);
-  }
-  std::exception_ptr failure = exec::failure_of([&] { journal_.file->sync(); });
-  if (with_data) {
-    const std::exception_ptr of_data = data_sync_.finish();
-    failure = of_data ? of_data : failure;
-  }
-  if (failure) {
-    std::rethrow_exception(failure);
+/// The record, and waits for the sync of the data that it needs: at the same time, as one barrier.
+/// Its checksums tell whether all of that reached the disk.
+void Publisher::sync_journal() {
+  const std::exception_ptr of_record = exec::failure_of([&] { journal_.file->sync(); });
+  const std::exception_ptr of_data = data_sync_.finish();
+  if (of_data || of_record) {
+    std::rethrow_exception(of_data ? of_data : of_record);
   }
 }
 

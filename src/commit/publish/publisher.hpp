@@ -88,7 +88,7 @@ class Publisher {
                          std::int64_t modified_ns, const std::optional<layout::Extent>& unsynced);
   void write_journal(const Journal& journal, bool synced);
   void make_journal_room() noexcept;
-  void sync_journal(bool with_data);
+  void sync_journal();
   void invalidate_journal();
   void apply(Journal journal) noexcept;
   void restore_time() noexcept;
