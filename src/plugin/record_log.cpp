@@ -1,7 +1,6 @@
 #include "plugin/record_log.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 #include <vector>
 
@@ -127,17 +126,9 @@ void RecordLog::make_room() {
 }
 
 void RecordLog::sync(const std::function<void()>& beside) {
-  sync_->begin(*journal_);
-  std::exception_ptr failure;
-  try {
-    beside();
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  const std::exception_ptr of_record = sync_->finish();
-  if (failure || of_record) {
-    std::rethrow_exception(failure ? failure : of_record);
-  }
+  const storage::SyncInScope record(*sync_, journal_.get());
+  beside();
+  record.finish();
   if (!is_named_) {
     storage_.sync_directory(path_);
     is_named_ = true;

@@ -45,4 +45,22 @@ class SyncBeside {
   std::thread thread_;
 };
 
+/// A sync of a file, none where it is null, that has ended when the scope does.
+class SyncInScope {
+ public:
+  SyncInScope(SyncBeside& sync, File* file) : sync_(sync) {
+    if (file != nullptr) sync_.begin(*file);
+  }
+  SyncInScope(const SyncInScope&) = delete;
+  SyncInScope& operator=(const SyncInScope&) = delete;
+  ~SyncInScope() { static_cast<void>(sync_.finish()); }
+  /// Throws its failure.
+  void finish() const {
+    if (const std::exception_ptr failure = sync_.finish()) std::rethrow_exception(failure);
+  }
+
+ private:
+  SyncBeside& sync_;
+};
+
 }  // namespace sluice::storage

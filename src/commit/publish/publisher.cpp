@@ -204,28 +204,6 @@ void add_data(Journal& journal, storage::File& file, const layout::Extent& exten
   }
 }
 
-/// A sync of a file, none where it is null, that has ended when the scope does.
-class SyncInScope {
- public:
-  SyncInScope(storage::SyncBeside& sync, storage::File* file) : sync_(sync) {
-    if (file != nullptr) {
-      sync_.begin(*file);
-    }
-  }
-  SyncInScope(const SyncInScope&) = delete;
-  SyncInScope& operator=(const SyncInScope&) = delete;
-  ~SyncInScope() { static_cast<void>(sync_.finish()); }
-  /// Throws its failure.
-  void finish() const {
-    if (const std::exception_ptr failure = sync_.finish()) {
-      std::rethrow_exception(failure);
-    }
-  }
-
- private:
-  storage::SyncBeside& sync_;
-};
-
 }  // namespace
 
 void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool synced,
@@ -252,7 +230,7 @@ void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool syn
     changes.write(superblock->offset, {&signature_byte, 1});
   }
   // The disk writes the data while the record is made.
-  const SyncInScope data(data_sync_, unsynced ? file_.get() : nullptr);
+  const storage::SyncInScope data(data_sync_, unsynced ? file_.get() : nullptr);
   const bool holds_much = changes.held_bytes() > most_held_bytes;
   const std::size_t joined_bytes = synced || holds_much ? 0 : unsynced_gap_bytes;
   Journal journal =
