@@ -63,7 +63,10 @@ bool is_current(int fd, const std::string& name) {
 void write_record(int fd, const LeaseHolder& holder) {
   const SizeLimit no_signal;
   const std::string text = holder.record();
-  if (::ftruncate(fd, 0) != 0 ||
+  struct stat status = {};
+  // ext4 writes a file that was truncated to the disk when it is closed.
+  const bool is_empty = ::fstat(fd, &status) == 0 && status.st_size == 0;
+  if ((!is_empty && ::ftruncate(fd, 0) != 0) ||
       ::pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
     // the lock, or the file itself, counts; an unknown holder is assumed to be alive
   }
