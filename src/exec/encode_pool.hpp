@@ -13,6 +13,8 @@
 
 namespace sluice::exec {
 
+/// Cores of this node, at least 1. Asked once: the C library reads a file for it.
+std::size_t node_cores();
 /// Cores of a node for each of its ranks, at least 1.
 std::size_t idle_cores(const Transport& transport);
 

@@ -1,7 +1,6 @@
 #include "commit/write/choice.hpp"
 
-#include <thread>
-
+#include "exec/encode_pool.hpp"
 #include "exec/transport/agree.hpp"
 #include "model/bytes.hpp"
 #include "plan/auto.hpp"
@@ -45,7 +44,7 @@ plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& 
     out.put(facts.reach);
     out.put(stripe);
     out.put(facts.stripes);
-    out.put(static_cast<int>(std::thread::hardware_concurrency()));
+    out.put(static_cast<int>(exec::node_cores()));
     return out.take();
   });
   model::ByteReader in(message);
