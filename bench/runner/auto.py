@@ -81,7 +81,7 @@ def contestants(options):
     for name, folder in options.folders.items():
         for pattern in options.pattern or PATTERNS:
             ours = [(AUTO, {"strategy": "auto"}), (AGAIN, {"strategy": "auto"}),
-                    (ANY, {"strategy": "auto", "files": "any"})]
+                    (ANY, {"strategy": "auto", "files": "allow_multiple"})]
             if options.steps > 1:
                 ours.append((FORMULAS, {"strategy": "auto", "autotune": "false"}))
             for strategy, parameters in (*_fixed(options), *ours):
@@ -184,7 +184,7 @@ def plot(case, document, folder, stem, repository):
     axis.invert_yaxis()
     axis.legend(loc="lower left", bbox_to_anchor=(0, 1))
     axis.set(xlabel="auto's durable bandwidth, as a part of the best fixed strategy's\n"
-                    "(auto: of those that make one file; files=any: of all)")
+                    "(auto: of those that make one file; files=allow_multiple: of all)")
     figure.tight_layout()
     path = os.path.join(folder, f"{stem}.png")
     figure.savefig(path, dpi=120)
