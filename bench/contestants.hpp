@@ -45,6 +45,9 @@ void add_field_posix(Contestants& contestants);
 void add_field_netcdf4(Contestants& contestants);
 /// strategies/pnetcdf.
 void add_field_pnetcdf(Contestants& contestants);
+/// strategies/adios2-bp5, read/adios2-bp5, overlap/adios2-bp5; aggregation and async (0 or 1): of
+/// the engine.
+void add_adios2(Contestants& contestants);
 /// strategies/sluice; strategy, storage, tiles, durability, writers, tile_bytes, budget_bytes,
 /// checksum, autotune as in sluice.toml; form: stepped or fixed; steps: how many, if stepped.
 void add_field_sluice(Contestants& contestants);

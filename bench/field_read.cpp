@@ -27,38 +27,10 @@ void write_slabs(World& world, const std::string& path, std::uint64_t mib) {
   file.close();
 }
 
-/// What a rank reads: its slab, or, of the same field, a pencil.
-Part wanted_part(const World& world, const std::string& pattern, std::uint64_t mib) {
-  Part part = part_of("contiguous", world.rank(), world.ranks(), mib);
-  if (pattern == "contiguous") return part;
-  const auto ranks = static_cast<std::uint64_t>(world.ranks());
-  const auto rank = static_cast<std::uint64_t>(world.rank());
-  part.count[0] = part.shape[0];
-  part.start[0] = 0;
-  part.start[2] = part.shape[2] * rank / ranks;
-  part.count[2] = part.shape[2] * (rank + 1) / ranks - part.start[2];
-  return part;
-}
-
-void check_values(const World& world, const Part& part, std::uint64_t mib,
-                  std::span<const double> values) {
-  const std::uint64_t plane = part.shape[1] * part.shape[2];
-  for (std::uint64_t i = 0; i < values.size(); i += 997) {
-    const std::uint64_t z = part.start[0] + i / (part.count[1] * part.count[2]);
-    const std::uint64_t y = part.start[1] + i / part.count[2] % part.count[1];
-    const std::uint64_t x = part.start[2] + i % part.count[2];
-    const auto writer = static_cast<int>(z / mib);
-    const std::uint64_t index = (z % mib) * plane + y * part.shape[2] + x;
-    if (values[i] != pattern(writer, index)) {
-      throw std::runtime_error("read: rank " + std::to_string(world.rank()) + " got a wrong value");
-    }
-  }
-}
-
 Values read_sluice(World& world, const Job& job) {
   const std::string path = job.text("path");
   const std::uint64_t mib = job.number("mib");
-  const Part part = wanted_part(world, job.text("pattern"), mib);
+  const Part part = part_to_read(world, job.text("pattern"), mib);
   write_slabs(world, path, mib);
   Options options;
   options.readers = static_cast<int>(job.number("readers", 0));
@@ -75,7 +47,7 @@ Values read_sluice(World& world, const Job& job) {
            0);
   watch.mark("read_s");
   const Values marks = watch.finish();
-  check_values(world, part, mib, values);
+  check_read(world, part, mib, values);
   return marks;
 }
 

@@ -59,6 +59,33 @@ Part part_of(const std::string& pattern, int rank, int ranks, std::uint64_t mib)
   throw std::runtime_error("job: no pattern " + pattern);
 }
 
+Part part_to_read(const World& world, const std::string& pattern, std::uint64_t mib) {
+  Part part = part_of("contiguous", world.rank(), world.ranks(), mib);
+  if (pattern == "contiguous") return part;
+  const auto ranks = static_cast<std::uint64_t>(world.ranks());
+  const auto rank = static_cast<std::uint64_t>(world.rank());
+  part.count[0] = part.shape[0];
+  part.start[0] = 0;
+  part.start[2] = part.shape[2] * rank / ranks;
+  part.count[2] = part.shape[2] * (rank + 1) / ranks - part.start[2];
+  return part;
+}
+
+void check_read(const World& world, const Part& part, std::uint64_t mib,
+                std::span<const double> values) {
+  const std::uint64_t plane = part.shape[1] * part.shape[2];
+  for (std::uint64_t i = 0; i < values.size(); i += 997) {
+    const std::uint64_t z = part.start[0] + i / (part.count[1] * part.count[2]);
+    const std::uint64_t y = part.start[1] + i / part.count[2] % part.count[1];
+    const std::uint64_t x = part.start[2] + i % part.count[2];
+    const auto writer = static_cast<int>(z / mib);
+    const std::uint64_t index = (z % mib) * plane + y * part.shape[2] + x;
+    if (values[i] != pattern(writer, index)) {
+      throw std::runtime_error("read: rank " + std::to_string(world.rank()) + " got a wrong value");
+    }
+  }
+}
+
 void verify_rows(const World& world, const std::string& pattern, std::uint64_t mib,
                  const ReadRow& read) {
   const int writer = (world.rank() + 1) % world.ranks();

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 
 #include "common.hpp"
@@ -25,6 +26,14 @@ struct Part {
 
 /// The box of `rank`, of `mib` MiB. Throws std::runtime_error for a pattern that is not one.
 Part part_of(const std::string& pattern, int rank, int ranks, std::uint64_t mib);
+
+/// What a rank reads of a field that was written as slabs: its slab (contiguous), or a part of
+/// every row (pencils).
+Part part_to_read(const World& world, const std::string& pattern, std::uint64_t mib);
+
+/// Throws std::runtime_error if `values` are not those of `part` in a field written as slabs.
+void check_read(const World& world, const Part& part, std::uint64_t mib,
+                std::span<const double> values);
 
 /// Reads `count` elements of the field from `start` on, which all lie in one row.
 using ReadRow = std::function<void(const std::array<std::uint64_t, 3>& start, std::uint64_t count,

@@ -27,5 +27,8 @@ int main(int argc, char** argv) {
 #ifdef SLUICE_BENCH_PNETCDF
   sluice::bench::add_field_pnetcdf(contestants);
 #endif
+#ifdef SLUICE_BENCH_ADIOS2
+  sluice::bench::add_adios2(contestants);
+#endif
   return sluice::bench::serve(argc, argv, contestants);
 }

@@ -58,6 +58,11 @@ def contestants(options):
     for name in ("phdf5-collective", "mpiio-iwrite"):
         more = {"polls": POLLS} if name == "mpiio-iwrite" else {}
         found.append(Contestant(name, "bench_peers", f"overlap/{name}", common | more, "peers"))
+    for name, more in (("adios2-bp5", {}), ("adios2-bp5-async", {"async": 1})):
+        more = {"aggregation": "EveryoneWrites"} | more
+        found.append(
+            Contestant(name, "bench_peers", "overlap/adios2-bp5", common | more, "peers")
+        )
     return found
 
 
@@ -76,7 +81,9 @@ def caption(options):
         "were when computing ended. Cpu: of all threads but the ranks' own. Slowed: computing "
         f"beside output. Cost: what a step takes beyond computing alone: visible, left and what it "
         f"slowed. Steps of {DEFLATED} have half of that. With 2 pretend nodes, and MPI-IO, the "
-        f"ranks poll {POLLS} times a step. Ranks are bound to cores, in turn."
+        f"ranks poll {POLLS} times a step. adios2-bp5: a file a step, closed and synced when its "
+        "end is waited for; every rank writes; async: AsyncWrite. Ranks are bound to cores, in "
+        "turn."
     )
 
 
@@ -93,7 +100,7 @@ def value(metric, contestant, values, options):
     if metric == "overlap":
         # What a blocking call takes is visible, not hidden.
         hidden_s = values["alone_s"] - values["left_s"]
-        if contestant.name in ("phdf5-collective", "sluice-shared"):
+        if contestant.name in ("phdf5-collective", "adios2-bp5", "sluice-shared"):
             hidden_s -= values["visible_s"]
         return max(0.0, 100 * hidden_s / values["alone_s"])
     if metric == "durable":

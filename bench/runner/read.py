@@ -18,6 +18,7 @@ def contestants(options):
     for pattern in PATTERNS:
         common = {"mib": options.mib, "pattern": pattern}
         found.append(Contestant("bare", "bench_sluice", "read/bare", common, pattern))
+        found.append(Contestant("adios2-bp5", "bench_peers", "read/adios2-bp5", common, pattern))
         for name, more in (
             ("sluice", {}),
             ("sluice-1-reader", {"readers": 1}),
@@ -41,7 +42,7 @@ def caption(options):
         "every rank its slab. pencils: every rank a part of every row, runs of 1 KiB on 4 ranks. "
         "Time: from a barrier until the last rank has opened the file and has its values. Bare: "
         "every rank its slab by 4 MiB preads, whatever the pattern. unchecked: without comparing "
-        "checksums."
+        "checksums. adios2-bp5: its own folder of the same field."
     )
 
 

@@ -47,8 +47,10 @@ def _peers(common, group):
         ("phdf5-independent", {"form": "contiguous"}),
         ("netcdf4", {}),
         ("pnetcdf", {}),
+        ("adios2-bp5", {}),
+        ("adios2-bp5-everyone", {"aggregation": "EveryoneWrites"}),
     ):
-        job = "strategies/" + name.removesuffix("-chunked")
+        job = "strategies/" + name.removesuffix("-chunked").removesuffix("-everyone")
         yield Contestant(name, "bench_peers", job, common | more, group)
     yield Contestant(
         "mpiio-romio-direct", "bench_peers", "strategies/mpiio", common | {"hints": HINTS}, group,
@@ -84,7 +86,8 @@ def caption(options):
         "last rank has created, written, synced and closed. Bare: the same bytes as one run a "
         "rank, by 4 MiB pwrites with O_DIRECT into preallocated space, whatever the pattern. "
         "mpiio-romio-direct: ROMIO with collective buffering and direct_write, where the file "
-        "system takes it. 1 MB is 10^6 bytes. Samples of every contestant's last file were read "
+        "system takes it. adios2-bp5-everyone: every rank writes, rather than one for the node. "
+        "1 MB is 10^6 bytes. Samples of every contestant's last file were read "
         "back and compared."
     )
 
