@@ -271,7 +271,8 @@ def main(arguments):
     parser.add_argument("--results", default=RESULTS, metavar="DIR", help="(default: build/bench)")
     parser.add_argument("--to", metavar="FILE", help="(default: report.html beside the results)")
     parser.add_argument("--tables", action="store_true",
-                        help="the newest run of each case as text, to be kept: bench/RESULTS.md")
+                        help="the newest run of each case as text, to be kept: bench/RESULTS.md, "
+                             "where other cases keep their sections")
     options = parser.parse_args(arguments)
     documents = _documents(options.results)
     if not documents:
@@ -279,7 +280,11 @@ def main(arguments):
         return 2
     if options.tables:
         target = options.to or os.path.join(REPOSITORY, "bench", "RESULTS.md")
-        text = tables.page(documents, CASES)
+        present = ""
+        if os.path.exists(target):
+            with open(target, encoding="utf-8") as file:
+                present = file.read()
+        text = tables.page(documents, CASES, present)
     else:
         target = options.to or os.path.join(options.results, "report.html")
         text = page(documents)

@@ -1,12 +1,13 @@
 """The newest run of every case as one page of Markdown, to be kept with the sources."""
 
+import re
 import types
 
 from . import report
 
 HEAD = """# Figures of the benchmarks
 
-Written by `./dev bench report --tables`: the newest whole run of each case that was there. Compare
+Written by `./dev bench report --tables`: of each case the newest whole run that there was. Compare
 within a table only: each is one interleaved run, and machines drift. What is measured, and how, is
 said in [README.md](README.md).
 """
@@ -45,14 +46,23 @@ def _is_whole(document):
     return not options.get("only") and not options.get("groups")
 
 
-def page(documents, cases):
-    """`documents`: (document, path), the newest first; `cases`: their modules by name. A run of
-    some contestants or groups only stands for its case where there is no whole one."""
+def _sections(text):
+    """The sections of a page, by title."""
+    return {part.split("\n", 1)[0]: f"## {part.rstrip()}\n"
+            for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]}
+
+
+def page(documents, cases, present=""):
+    """`documents`: (document, path), the newest first; `cases`: their modules by name; `present`:
+    the page as it is, of which the sections stay that no document replaces. A run of some
+    contestants or groups only stands for its case where there is nothing else."""
+    sections = _sections(present)
     newest = {}
     for document, _ in sorted(documents, key=lambda found: not _is_whole(found[0])):
-        newest.setdefault(_title(document), document)
-    parts = [HEAD]
-    for title, document in sorted(newest.items()):
-        parts.append(f"## {title}\n\n{_facts(document)}.\n\n```\n"
-                     f"{_table(cases.get(document['case']), document)}\n```\n")
-    return "\n".join(parts)
+        title = _title(document)
+        if _is_whole(document) or title not in sections:
+            newest.setdefault(title, document)
+    for title, document in newest.items():
+        sections[title] = (f"## {title}\n\n{_facts(document)}.\n\n```\n"
+                           f"{_table(cases.get(document['case']), document)}\n```\n")
+    return "\n".join([HEAD, *(sections[title] for title in sorted(sections))])

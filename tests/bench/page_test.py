@@ -136,6 +136,21 @@ class Page(unittest.TestCase):
         self.assertEqual([charts.number(x) for x in (0, 1234.5, 12.345, 0.00123)],
                          ["0", "1,234", "12.3", "0.00123"])
 
+    def test_sections_stay_that_no_whole_run_replaces(self):
+        present = "# Head\n\n## alone\n\nolder run.\n\n## write\n\nanother older run.\n"
+        options = {"rounds": 9, "warm_up": 1, "only": ["bare"]}
+        some = document("write", [row("bare", 100)], absent=[], options=options)
+        whole = document("write", [row("all", 100)], absent=[], options=options | {"only": None})
+        for one in (some, whole):
+            one["host"]["file_system"] = "ext4"
+        text = tables.page([(some, "nowhere.json")], CASES, present)
+        self.assertIn("## alone\n\nolder run.\n\n## write\n\nanother older run.\n", text)
+        self.assertNotIn("bare", text)
+        text = tables.page([(whole, "nowhere.json")], CASES, present)
+        self.assertIn("## alone\n\nolder run.\n\n## write\n", text)
+        self.assertRegex(text, r"(?m)^all +90 +100 +110$")
+        self.assertEqual(text, tables.page([], CASES, text))
+
 
 if __name__ == "__main__":
     unittest.main()
