@@ -13,7 +13,7 @@ import time
 MOST_S = 60
 # What each leaves, and what it says at the least.
 SHOWN = {
-    "vampire": (("spins.h5", "spins.png"), ("verify", "sound")),
+    "vampire": (("spins.h5", "spins.png"), ("verify", ": ok: ")),
     "mfdn": (("li6.h5",), ("Lanczos: ", "energy", "verify")),
     "occam": (("traj", "traj.h5", "traj.png", "text/1.traj"), ("verify",)),
     "parabmu": (("bone.nc", "displacement.nc", "displacement.png"), ("converged", "verify")),
