@@ -8,7 +8,7 @@
 !   parameters/vmd_structure     names of species, molecules, bonds
 module h5md
   use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
-  use integrator, only: run_totals, simulation
+  use integrator, only: particle_view, run_totals, simulation
   use mpi_f08
   use particles, only: most_partners
   use sluice
@@ -186,19 +186,17 @@ contains
   end subroutine
 
   !> Appends the step. Collective.
-  subroutine print_step(self, of)
+  subroutine print_step(self, of, seen)
     class(h5md_file), intent(inout) :: self
     type(simulation), intent(in) :: of
+    type(particle_view), intent(in) :: seen
     type(run_totals) :: totals
-    real(real32), allocatable :: x_nm(:, :)
-    real(real64), allocatable :: w_kj_mol(:)
     real(real64) :: time_ps
     totals = of%totals()
     time_ps = of%step * of%run%time_step_ps
-    call of%observe_particles(x_nm, w_kj_mol)
     call self%file%begin_step(time_ps)
-    call self%file%put_rows(all // "position/value", of%part%id, x_nm)
-    call self%file%put_rows(all // "potential/value", of%part%id, w_kj_mol)
+    call self%file%put_rows(all // "position/value", of%part%id, seen%x_nm)
+    call self%file%put_rows(all // "potential/value", of%part%id, seen%w_kj_mol)
     if (self%is_root) then
       call put_when(self%file, all // "position", of%step, time_ps)
       call put_when(self%file, all // "potential", of%step, time_ps)

@@ -10,7 +10,7 @@ module integrator
   use particles, only: folded, particle_part
   implicit none
   private
-  public :: simulation, make_simulation, run_totals
+  public :: simulation, make_simulation, run_totals, particle_view
 
   !> Of all ranks' particles; the energies in kJ/mol.
   type :: run_totals
@@ -24,6 +24,12 @@ module integrator
     procedure :: potential
     procedure :: energy
   end type run_totals
+
+  !> What files show of a rank's particles.
+  type :: particle_view
+    real(real32), allocatable :: x_nm(:, :)   !< (3, particle), folded into the box
+    real(real64), allocatable :: w_kj_mol(:)  !< of the field, at each; depends on its type
+  end type particle_view
 
   type :: simulation
     type(run_parameters) :: run
@@ -43,7 +49,7 @@ module integrator
     procedure :: momentum
     procedure :: field_share_kj_mol
     procedure :: totals
-    procedure :: observe_particles
+    procedure :: observed_particles
   end type simulation
 
 contains
@@ -187,21 +193,19 @@ contains
     energy = self%kinetic + self%potential()
   end function
 
-  !> What files show of this rank's particles: positions folded into the box (3, particle), and the
-  !> potential of the field at them, which depends on their types.
-  subroutine observe_particles(self, x_nm, w_kj_mol)
+  !> Of this rank's particles.
+  function observed_particles(self) result(seen)
     class(simulation), intent(in) :: self
-    real(real32), allocatable, intent(out) :: x_nm(:, :)
-    real(real64), allocatable, intent(out) :: w_kj_mol(:)
+    type(particle_view) :: seen
     integer :: p
     associate (part => self%part)
-      allocate (x_nm(3, part%particles), w_kj_mol(part%particles))
+      allocate (seen%x_nm(3, part%particles), seen%w_kj_mol(part%particles))
       do p = 1, part%particles
-        x_nm(:, p) = real(folded(part%x_nm(:, p), part%box_nm), real32)
-        w_kj_mol(p) = self%mesh%potential_at(part%x_nm(:, p), part%type(p))
+        seen%x_nm(:, p) = real(folded(part%x_nm(:, p), part%box_nm), real32)
+        seen%w_kj_mol(p) = self%mesh%potential_at(part%x_nm(:, p), part%type(p))
       end do
     end associate
-  end subroutine
+  end function
 
   !> Of this rank's particles, g/mol nm/ps.
   pure function momentum(self)

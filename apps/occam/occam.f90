@@ -38,12 +38,11 @@ program occam
   call MPI_Barrier(MPI_COMM_WORLD)
   call system_clock(began, rate)
   out = open_output(run%output, run%folder, toml_lines(run%options), prints, confs, MPI_COMM_WORLD)
-  if (state%step == 0) call out%print_step(state)
+  if (state%step == 0) call print_step()
   do while (state%step < run%steps .and. .not. is_ending)
     call state%advance()
     if (mod(state%step, run%print_every) == 0) then
-      call MPI_Barrier(MPI_COMM_WORLD) ! what a rank waits for slower ones is no output
-      call out%print_step(state)
+      call print_step()
       call report(.false.)
     end if
     if (run%conf_every > 0) then
@@ -65,6 +64,14 @@ program occam
   call MPI_Finalize()
 
 contains
+
+  !> What a rank computes for it, and waits for slower ones, is not counted as output. Collective.
+  subroutine print_step()
+    type(particle_view) :: seen
+    if (run%output /= "none") seen = state%observed_particles()
+    call MPI_Barrier(MPI_COMM_WORLD)
+    call out%print_step(state, seen)
+  end subroutine
 
   !> Goes on where a run before has come to. Collective.
   subroutine restore()

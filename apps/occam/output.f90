@@ -13,13 +13,12 @@
 !
 ! A process writes the part of its rank, or (open_parts) those of many ranks.
 module output
-  use, intrinsic :: iso_fortran_env, only: error_unit, int64, real32, real64
+  use, intrinsic :: iso_fortran_env, only: error_unit, int64, real64
   use fpio
   use h5md, only: h5md_file
   use init_file, only: conf_line, conf_template, write_part, write_part_text, write_template
-  use integrator, only: simulation
+  use integrator, only: particle_view, simulation
   use mpi_f08
-  use particles, only: folded
   use vtk_scene, only: vtk_files
   implicit none
   private
@@ -228,9 +227,10 @@ contains
   end subroutine
 
   !> Trajectory, potentials and energies of this step. Collective.
-  subroutine print_step(self, of)
+  subroutine print_step(self, of, seen)
     class(run_output), intent(inout) :: self
     type(simulation), intent(in) :: of
+    type(particle_view), intent(in) :: seen
     integer(int64) :: began
     if (self%is_h5md) then
       call system_clock(began)
@@ -242,7 +242,7 @@ contains
             self%options // restart_line(self%prints), of)
         end if
       end if
-      call self%trajectory%print_step(of)
+      call self%trajectory%print_step(of, seen)
       call count_since(self, began)
     else if (self%is_vtkhdf) then
       call system_clock(began)
@@ -253,25 +253,26 @@ contains
           call self%scene%reopen(self%folder, self%options // restart_line(self%prints), of)
         end if
       end if
-      call self%scene%print_step(of)
+      call self%scene%print_step(of, seen)
       call count_since(self, began)
     else
-      call self%add_step(of, 1)
+      call self%add_step(of, seen, 1)
       call self%write_step()
     end if
     self%prints = self%prints + 1
   end subroutine
 
   !> The same of this process's part i, without writing its records. Local.
-  subroutine add_step(self, of, i)
+  subroutine add_step(self, of, seen, i)
     class(run_output), intent(inout) :: self
     type(simulation), intent(in) :: of
+    type(particle_view), intent(in) :: seen
     integer, intent(in) :: i
     integer(int64) :: began
     if (.not. (self%is_text .or. self%is_records)) return
     call system_clock(began)
-    call print_traj(self%is_text, of, self%unit(i, traj), self%fp(i, traj))
-    call print_wvalues(self%is_text, of, self%unit(i, wvalues), self%fp(i, wvalues))
+    call print_traj(self%is_text, of, seen, self%unit(i, traj), self%fp(i, traj))
+    call print_wvalues(self%is_text, of, seen, self%unit(i, wvalues), self%fp(i, wvalues))
     call print_energies(self%is_text, of, self%unit(i, energies), self%fp(i, energies))
     call count_since(self, began)
   end subroutine
@@ -288,12 +289,12 @@ contains
     call count_since(self, began)
   end subroutine
 
-  subroutine print_traj(is_text, of, unit, fp)
+  subroutine print_traj(is_text, of, seen, unit, fp)
     logical, intent(in) :: is_text
     type(simulation), intent(in) :: of
+    type(particle_view), intent(in) :: seen
     integer, intent(in) :: unit
     type(fpio_file), intent(inout) :: fp
-    real(real32) :: x_nm(3)
     real(real64) :: time_ps
     integer :: p, i
     time_ps = of%step * of%run%time_step_ps
@@ -309,26 +310,26 @@ contains
         call file_bwrite(fp, part%particles)
       end if
       do p = 1, part%particles
-        x_nm = real(folded(part%x_nm(:, p), part%box_nm), real32)
         if (is_text) then
-          write (unit, traj_line) part%id(p), part%type(p), x_nm
+          write (unit, traj_line) part%id(p), part%type(p), seen%x_nm(:, p)
         else
           call file_bwrite(fp, part%id(p))
           call file_bwrite(fp, part%type(p))
-          call file_bwrite(fp, x_nm(1))
-          call file_bwrite(fp, x_nm(2))
-          call file_bwrite(fp, x_nm(3))
+          call file_bwrite(fp, seen%x_nm(1, p))
+          call file_bwrite(fp, seen%x_nm(2, p))
+          call file_bwrite(fp, seen%x_nm(3, p))
         end if
       end do
     end associate
   end subroutine
 
-  subroutine print_wvalues(is_text, of, unit, fp)
+  subroutine print_wvalues(is_text, of, seen, unit, fp)
     logical, intent(in) :: is_text
     type(simulation), intent(in) :: of
+    type(particle_view), intent(in) :: seen
     integer, intent(in) :: unit
     type(fpio_file), intent(inout) :: fp
-    real(real64) :: time_ps, w_kj_mol
+    real(real64) :: time_ps
     integer :: p
     time_ps = of%step * of%run%time_step_ps
     associate (part => of%part)
@@ -340,12 +341,11 @@ contains
         call file_bwrite(fp, part%particles)
       end if
       do p = 1, part%particles
-        w_kj_mol = of%mesh%potential_at(part%x_nm(:, p), part%type(p))
         if (is_text) then
-          write (unit, wvalues_line) part%id(p), w_kj_mol
+          write (unit, wvalues_line) part%id(p), seen%w_kj_mol(p)
         else
           call file_bwrite(fp, part%id(p))
-          call file_bwrite(fp, w_kj_mol)
+          call file_bwrite(fp, seen%w_kj_mol(p))
         end if
       end do
     end associate

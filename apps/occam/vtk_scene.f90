@@ -3,8 +3,8 @@
 !   traj.vtkhdf   particles in the order of their ids, as points that move: species, potential
 !   field.vtkhdf  the mesh as an image: density and potential of each type
 module vtk_scene
-  use, intrinsic :: iso_fortran_env, only: int64, real32, real64
-  use integrator, only: simulation
+  use, intrinsic :: iso_fortran_env, only: int64, real64
+  use integrator, only: particle_view, simulation
   use mpi_f08
   use sluice
   implicit none
@@ -101,17 +101,15 @@ contains
   end function
 
   !> Appends the step to both. Collective.
-  subroutine print_step(self, of)
+  subroutine print_step(self, of, seen)
     class(vtk_files), intent(inout) :: self
     type(simulation), intent(in) :: of
-    real(real32), allocatable :: x_nm(:, :)
-    real(real64), allocatable :: w_kj_mol(:)
+    type(particle_view), intent(in) :: seen
     real(real64) :: time_ps
     time_ps = of%step * of%run%time_step_ps
-    call of%observe_particles(x_nm, w_kj_mol)
     call self%particles%begin_step(time_ps)
-    call self%particles%put_rows(points, of%part%id, x_nm)
-    call self%particles%put_rows(values // "potential", of%part%id, w_kj_mol)
+    call self%particles%put_rows(points, of%part%id, seen%x_nm)
+    call self%particles%put_rows(values // "potential", of%part%id, seen%w_kj_mol)
     call self%particles%end_step()
     call self%field%begin_step(time_ps)
     if (self%planes > 0) call put_planes(self, of)

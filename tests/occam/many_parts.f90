@@ -65,7 +65,7 @@ contains
     do while (state%step < steps)
       call state%advance()
     end do
-    call out%add_step(state, i)
+    call out%add_step(state, state%observed_particles(), i)
     call out%add_conf(state, i)
   end subroutine
 end program many_parts
