@@ -7,8 +7,8 @@
 #include <optional>
 #include <thread>
 
-#include "exec/transport/local_transport.hpp"
 #include "exec/transport/mpi_transport.hpp"
+#include "exec/transport/solo_transport.hpp"
 #include "mpi/process.hpp"
 #include "sluice/error.hpp"
 #include "storage/object/by_path.hpp"
@@ -89,10 +89,8 @@ int end_together(const RankEnd& outcome) {
 }
 
 int run_alone(const Run& body, storage::Storage& storage) {
-  RankEnd outcome;
-  exec::run_local(1, 0, [&](exec::Transport& transport) {
-    outcome = attempt(body, {transport, storage});
-  });
+  const auto alone = exec::make_solo();
+  RankEnd outcome = attempt(body, {*alone, storage});
   check_output(outcome);
   if (outcome.failure) {
     say(*outcome.failure);

@@ -12,6 +12,7 @@
 #include "crash/buggy.hpp"
 #include "crash/disk.hpp"
 #include "exec/transport/local_transport.hpp"
+#include "exec/transport/solo_transport.hpp"
 #include "storage/memory.hpp"
 #include "storage/recording.hpp"
 #include "support/values.hpp"
@@ -81,19 +82,17 @@ BranchRun record_branch(const std::string& strategy, std::uint64_t first, Reach 
 /// The steps that a version has, each with its values; an exception where that is not so.
 std::uint64_t steps_of(const std::shared_ptr<storage::MemoryStorage>& storage,
                        const std::string& version) {
-  std::uint64_t steps = 0;
-  exec::run_local(1, 1, [&](exec::Transport& transport) {
-    File in(detail::open_on(transport, storage, repository + version, Mode::read, {}));
-    steps = in.steps();
-    std::vector<double> got(rows[0] * rows[1]);
-    for (std::uint64_t k = 0; k < steps; ++k) {
-      in.get<double>(in.find("v"), got.data(), selection_of(whole_box(rows)), k);
-      const auto expected = values_of<double>(k, dims_of(rows), whole_box(rows));
-      if (!std::equal(got.begin(), got.end(), expected.data())) {
-        throw std::runtime_error("step " + std::to_string(k) + version + " has other values");
-      }
+  const auto alone = exec::make_solo();
+  File in(detail::open_on(*alone, storage, repository + version, Mode::read, {}));
+  const std::uint64_t steps = in.steps();
+  std::vector<double> got(rows[0] * rows[1]);
+  for (std::uint64_t k = 0; k < steps; ++k) {
+    in.get<double>(in.find("v"), got.data(), selection_of(whole_box(rows)), k);
+    const auto expected = values_of<double>(k, dims_of(rows), whole_box(rows));
+    if (!std::equal(got.begin(), got.end(), expected.data())) {
+      throw std::runtime_error("step " + std::to_string(k) + version + " has other values");
     }
-  });
+  }
   return steps;
 }
 

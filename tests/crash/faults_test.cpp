@@ -18,6 +18,7 @@
 #include "commit/publish/recovery.hpp"
 #include "crash/scenario.hpp"
 #include "exec/transport/local_transport.hpp"
+#include "exec/transport/solo_transport.hpp"
 #include "layout/stores.hpp"
 #include "storage/faulty.hpp"
 #include "support/names.hpp"
@@ -112,14 +113,13 @@ Ground ground_of(const Row& row, Opening opening) {
   if (opening == Opening::make) {
     return ground;
   }
-  exec::run_local(1, 1, [&](exec::Transport& transport) {
-    Options options = row.options();
-    options.strategy = row.strategy.starts_with("file-per-") ? row.strategy : "serial";
-    options.writers = 0;
-    File out(detail::open_on(transport, ground.base, ground.path(), Mode::write, options));
-    put_step(ground, transport, out, define(ground, out), first_key);
-    out.close();
-  });
+  const auto alone = exec::make_solo();
+  Options options = row.options();
+  options.strategy = row.strategy.starts_with("file-per-") ? row.strategy : "serial";
+  options.writers = 0;
+  File out(detail::open_on(*alone, ground.base, ground.path(), Mode::write, options));
+  put_step(ground, *alone, out, define(ground, out), first_key);
+  out.close();
   return ground;
 }
 
@@ -199,17 +199,16 @@ void expect_steps(const Ground& ground, const Trial& trial, const std::vector<st
     EXPECT_FALSE(is_there(*trial.disk, ground.path()));
     return;
   }
-  exec::run_local(1, 1, [&](exec::Transport& transport) {
-    File in(detail::open_on(transport, trial.disk, ground.path(), Mode::read, {}));
-    ASSERT_EQ(in.steps(), keys.size());
-    for (std::uint64_t step = 0; step < keys.size(); ++step) {
-      expect_values<double>(in, "density", keys[step], shape, whole_box(shape), step);
-      if (ground.has_others()) {
-        expect_values<double>(in, "late", keys[step] + 1000, small, whole_box(small), step);
-        EXPECT_EQ(in.time(step), static_cast<double>(keys[step]));
-      }
+  const auto alone = exec::make_solo();
+  File in(detail::open_on(*alone, trial.disk, ground.path(), Mode::read, {}));
+  ASSERT_EQ(in.steps(), keys.size());
+  for (std::uint64_t step = 0; step < keys.size(); ++step) {
+    expect_values<double>(in, "density", keys[step], shape, whole_box(shape), step);
+    if (ground.has_others()) {
+      expect_values<double>(in, "late", keys[step] + 1000, small, whole_box(small), step);
+      EXPECT_EQ(in.time(step), static_cast<double>(keys[step]));
     }
-  });
+  }
 }
 
 /// The first step of a file that replaces another: the name may already be that of the new file,
@@ -229,15 +228,16 @@ void settle(const Ground& ground, const Trial& trial, Expected& expected) {
   with = replaces ? std::vector<std::uint64_t>{} : with;
   with.push_back(*expected.open_question);
   bool is_with = false;
-  exec::run_local(1, 1, [&](exec::Transport& transport) {
-    File in(detail::open_on(transport, trial.disk, ground.path(), Mode::read, {}));
+  {
+    const auto alone = exec::make_solo();
+    File in(detail::open_on(*alone, trial.disk, ground.path(), Mode::read, {}));
     const auto wanted = values_of<double>(with.back(), dims_of(shape), whole_box(shape));
     if (in.steps() == with.size()) {
       Array<double> got(wanted.size());
       in.get<double>(in.find("density"), got.data(), {}, in.steps() - 1);
       is_with = std::equal(got.data(), got.data() + got.size(), wanted.data());
     }
-  });
+  }
   if (is_with) {
     expected.keys = with;
     expected.keep(ground.row.keep);

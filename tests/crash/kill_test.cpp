@@ -32,7 +32,7 @@
 #include "commit/write/commit_queue.hpp"
 #include "crash/snapshot.hpp"
 #include "crash/victim_values.hpp"
-#include "exec/transport/local_transport.hpp"
+#include "exec/transport/solo_transport.hpp"
 #include "storage/scratch.hpp"
 #include "support/world.hpp"
 
@@ -275,40 +275,39 @@ class Killing {
   }
 
   void check_values(const std::shared_ptr<storage::Storage>& storage) {
-    exec::run_local(1, 1, [&](exec::Transport& transport) {
-      File in(detail::open_on(transport, storage, path(), Mode::read, {}));
-      const bool has_times = layout_.format != "npy";
-      const std::uint64_t there = in.steps();
-      const std::uint64_t end =
-          layout_.keep == 0 ? there : static_cast<std::uint64_t>(in.time(there - 1)) + 1;
-      EXPECT_GE(end, next_) << "an acknowledged step is lost";
-      EXPECT_LE(end, next_ + most_unannounced()) << "a step too many";
-      EXPECT_EQ(there, layout_.keep == 0 ? end : std::min(end, layout_.keep));
-      counts_.more += end > next_ ? 1 : 0;
-      next_ = end;
-      const Variable v = in.find("density");
-      std::vector<double> got(victim_rows);
-      // All steps were compared after earlier kills; the checksums of all are verified below.
-      for (std::uint64_t step = there > 40 ? there - 40 : 0; step < there; ++step) {
-        const std::uint64_t number = step + end - there;
-        in.get<double>(v, got.data(), {}, step);
-        for (std::uint64_t row = 0; row < victim_rows; ++row) {
-          ASSERT_EQ(got[row], victim_value(number, row)) << "step " << number << " row " << row;
-        }
-        ASSERT_TRUE(!has_times || in.time(step) == static_cast<double>(number));
+    const auto alone = exec::make_solo();
+    File in(detail::open_on(*alone, storage, path(), Mode::read, {}));
+    const bool has_times = layout_.format != "npy";
+    const std::uint64_t there = in.steps();
+    const std::uint64_t end =
+        layout_.keep == 0 ? there : static_cast<std::uint64_t>(in.time(there - 1)) + 1;
+    EXPECT_GE(end, next_) << "an acknowledged step is lost";
+    EXPECT_LE(end, next_ + most_unannounced()) << "a step too many";
+    EXPECT_EQ(there, layout_.keep == 0 ? end : std::min(end, layout_.keep));
+    counts_.more += end > next_ ? 1 : 0;
+    next_ = end;
+    const Variable v = in.find("density");
+    std::vector<double> got(victim_rows);
+    // All steps were compared after earlier kills; the checksums of all are verified below.
+    for (std::uint64_t step = there > 40 ? there - 40 : 0; step < there; ++step) {
+      const std::uint64_t number = step + end - there;
+      in.get<double>(v, got.data(), {}, step);
+      for (std::uint64_t row = 0; row < victim_rows; ++row) {
+        ASSERT_EQ(got[row], victim_value(number, row)) << "step " << number << " row " << row;
       }
-      {
-        const commit::Input set(transport, *storage, path(), {.checksum = false});
-        if (set.set() != nullptr) {  // the rest of what `sluice recover` does
-          commit::check_parts(transport, *storage, path(), *set.set(), true);
-        }
+      ASSERT_TRUE(!has_times || in.time(step) == static_cast<double>(number));
+    }
+    {
+      const commit::Input set(*alone, *storage, path(), {.checksum = false});
+      if (set.set() != nullptr) {  // the rest of what `sluice recover` does
+        commit::check_parts(*alone, *storage, path(), *set.set(), true);
       }
-      const commit::Verdict verdict = commit::verify(transport, *storage, path());
-      // A numpy file has no checksums to verify.
-      EXPECT_EQ(verdict.state, has_times ? commit::State::ok : commit::State::not_ours);
-      EXPECT_FALSE(verdict.unfinished) << "recovery left a lease or a journal";
-      EXPECT_FALSE(verdict.modified) << "recovery left another time of modification";
-    });
+    }
+    const commit::Verdict verdict = commit::verify(*alone, *storage, path());
+    // A numpy file has no checksums to verify.
+    EXPECT_EQ(verdict.state, has_times ? commit::State::ok : commit::State::not_ours);
+    EXPECT_FALSE(verdict.unfinished) << "recovery left a lease or a journal";
+    EXPECT_FALSE(verdict.modified) << "recovery left another time of modification";
     if (next_ > 300) {
       std::filesystem::remove_all(path());  // a new file now and then
       std::filesystem::remove_all(path() + ".parts");

@@ -11,6 +11,7 @@
 #include "commit/tools/verify.hpp"
 #include "crash/plain_store.hpp"
 #include "exec/transport/local_transport.hpp"
+#include "exec/transport/solo_transport.hpp"
 #include "layout/stores.hpp"
 
 namespace sluice::test {
@@ -270,21 +271,19 @@ class Examiner {
   /// As `sluice recover` does: the file, and the parts that it refers to.
   static commit::Recovery recover_all(const std::shared_ptr<storage::Storage>& storage) {
     commit::Recovery recovery = commit::recover(*storage, crash_path, false);
-    exec::run_local(1, 1, [&](exec::Transport& transport) {
-      const commit::Input in(transport, *storage, crash_path, {.checksum = false});
-      const bool had_journal = recovery.found != commit::Recovery::Found::nothing;
-      if (had_journal && !layout::is_store(*storage, crash_path) && in.modified_since_commit()) {
-        throw Violation("recovery left a time of modification that is not its commit's");
-      }
-      if (in.set() == nullptr) {
-        return;
-      }
+    const auto alone = exec::make_solo();
+    const commit::Input in(*alone, *storage, crash_path, {.checksum = false});
+    const bool had_journal = recovery.found != commit::Recovery::Found::nothing;
+    if (had_journal && !layout::is_store(*storage, crash_path) && in.modified_since_commit()) {
+      throw Violation("recovery left a time of modification that is not its commit's");
+    }
+    if (in.set() != nullptr) {
       for (const layout::Part& part : in.set()->parts) {
         const std::string path = layout::part_path(crash_path, part.path);
         recovery.changed += storage->exists(commit::journal_path(path)) ? 1 : 0;
       }
-      commit::check_parts(transport, *storage, crash_path, *in.set(), true);
-    });
+      commit::check_parts(*alone, *storage, crash_path, *in.set(), true);
+    }
     return recovery;
   }
 
@@ -307,14 +306,13 @@ class Examiner {
       throw Violation("recovery made another state than the reader saw:" +
                       difference(golden.plain.value(), *plain));
     }
-    exec::run_local(1, 1, [&](exec::Transport& transport) {
-      const commit::Verdict verdict = commit::verify(transport, *storage, crash_path);
-      if (verdict.state != commit::State::ok || verdict.uncovered_count != 0) {
-        throw Violation("verify: " + (verdict.findings.empty() ? "uncovered data"
-                                                               : verdict.findings[0].variable +
-                                                                     verdict.findings[0].what));
-      }
-    });
+    const auto alone = exec::make_solo();
+    const commit::Verdict verdict = commit::verify(*alone, *storage, crash_path);
+    if (verdict.state != commit::State::ok || verdict.uncovered_count != 0) {
+      throw Violation("verify: " + (verdict.findings.empty()
+                                        ? "uncovered data"
+                                        : verdict.findings[0].variable + verdict.findings[0].what));
+    }
   }
 
   void crash_again(const Recording& second, const Demand& demand, std::size_t state) {

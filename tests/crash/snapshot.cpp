@@ -10,7 +10,7 @@
 
 #include "codec/checksum.hpp"
 #include "commit/read/input.hpp"
-#include "exec/transport/local_transport.hpp"
+#include "exec/transport/solo_transport.hpp"
 #include "model/bytes.hpp"
 #include "sluice/error.hpp"
 
@@ -266,20 +266,19 @@ std::optional<Snapshot> plain_snapshot(std::span<const std::byte> bytes) {
 Snapshot sluice_snapshot(const std::shared_ptr<storage::Storage>& storage,
                          const std::string& path) {
   Snapshot snapshot;
-  exec::run_local(1, 1, [&](exec::Transport& transport) {
-    commit::Input input(transport, *storage, path, {});
-    for (std::uint32_t v = 0; v < input.variables().size(); ++v) {
-      take_variable(transport, input, v, snapshot);
-    }
-    for (const model::Attribute& attribute : input.attributes()) {
-      take_attribute(attribute, snapshot);
-    }
-    for (std::uint64_t step = 0; step < input.steps(); ++step) {
-      const double time = input.time(step);
-      snapshot.items["time " + std::to_string(step)] =
-          codec::checksum(std::as_bytes(std::span(&time, 1)));
-    }
-  });
+  const auto alone = exec::make_solo();
+  commit::Input input(*alone, *storage, path, {});
+  for (std::uint32_t v = 0; v < input.variables().size(); ++v) {
+    take_variable(*alone, input, v, snapshot);
+  }
+  for (const model::Attribute& attribute : input.attributes()) {
+    take_attribute(attribute, snapshot);
+  }
+  for (std::uint64_t step = 0; step < input.steps(); ++step) {
+    const double time = input.time(step);
+    snapshot.items["time " + std::to_string(step)] =
+        codec::checksum(std::as_bytes(std::span(&time, 1)));
+  }
   return snapshot;
 }
 

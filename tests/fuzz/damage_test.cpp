@@ -144,9 +144,8 @@ TEST(Damage, ConvertStampsNoChecksumsOnDamage) {
     const Sample sample = sample_of(whole);
     const auto convert = [&](const FuzzBytes& bytes) {
       const auto storage = storage_of(bytes, sample.modified_ns);
-      exec::run_local(1, 1, [&](exec::Transport& transport) {
-        commit::convert(transport, *storage, "out.h5", "copy.h5", std::nullopt, {}, {});
-      });
+      const auto alone = exec::make_solo();
+      commit::convert(*alone, *storage, "out.h5", "copy.h5", std::nullopt, {}, {});
       return sluice_snapshot(storage, "copy.h5");
     };
     const Snapshot copied = convert(whole);

@@ -14,6 +14,7 @@
 #include "commit/read/input.hpp"
 #include "commit/tools/verify.hpp"
 #include "crash/snapshot.hpp"
+#include "exec/transport/solo_transport.hpp"
 #include "fuzz/harness.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "layout/npy/header.hpp"
@@ -234,24 +235,23 @@ TEST(Hostile, RecordsWithDimensionsOfAnotherCount) {
 
 /// The structure of a store, and the last element of every variable.
 void read_corners(const std::shared_ptr<storage::MemoryStorage>& storage) {
-  exec::run_local(1, 1, [&](exec::Transport& transport) {
-    commit::Input in(transport, *storage, "out.zarr", {});
-    for (std::uint32_t v = 0; v < in.variables().size(); ++v) {
-      const model::Definition& d = in.variables()[v].definition;
-      if (d.shape.volume() == 0 || (d.stepped && in.steps() == 0)) {
-        continue;
-      }
-      model::Box corner = model::whole(d.shape);
-      for (int i = 0; i < d.shape.rank(); ++i) {
-        corner.start[i] = d.shape[i] - 1;
-        corner.count[i] = 1;
-      }
-      std::vector<std::byte> value(d.type.bytes);
-      const model::Dims zeros = model::Dims::filled(d.shape.rank(), 0);
-      in.get(v, d.stepped ? in.steps() - 1 : 0, corner, {value.data(), d.type, corner.count, zeros},
-             false);
+  const auto alone = exec::make_solo();
+  commit::Input in(*alone, *storage, "out.zarr", {});
+  for (std::uint32_t v = 0; v < in.variables().size(); ++v) {
+    const model::Definition& d = in.variables()[v].definition;
+    if (d.shape.volume() == 0 || (d.stepped && in.steps() == 0)) {
+      continue;
     }
-  });
+    model::Box corner = model::whole(d.shape);
+    for (int i = 0; i < d.shape.rank(); ++i) {
+      corner.start[i] = d.shape[i] - 1;
+      corner.count[i] = 1;
+    }
+    std::vector<std::byte> value(d.type.bytes);
+    const model::Dims zeros = model::Dims::filled(d.shape.rank(), 0);
+    in.get(v, d.stepped ? in.steps() - 1 : 0, corner, {value.data(), d.type, corner.count, zeros},
+           false);
+  }
 }
 
 /// Every number of the root document of a store.

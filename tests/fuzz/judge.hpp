@@ -26,7 +26,7 @@
 #include "commit/read/input.hpp"
 #include "commit/tools/verify.hpp"
 #include "crash/snapshot.hpp"
-#include "exec/transport/local_transport.hpp"
+#include "exec/transport/solo_transport.hpp"
 #include "fuzz/mutate.hpp"
 #include "layout/formats.hpp"
 #include "storage/memory.hpp"
@@ -69,11 +69,8 @@ inline std::shared_ptr<storage::MemoryStorage> storage_of(std::span<const std::b
 }
 
 inline commit::Verdict verdict_of(storage::Storage& storage) {
-  commit::Verdict verdict;
-  exec::run_local(1, 1, [&](exec::Transport& transport) {
-    verdict = commit::verify(transport, storage, "out.h5");
-  });
-  return verdict;
+  const auto alone = exec::make_solo();
+  return commit::verify(*alone, storage, "out.h5");
 }
 
 /// Of bytes that Sluice wrote, in any format with a log of commits.

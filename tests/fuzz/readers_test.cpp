@@ -13,6 +13,7 @@
 #include "commit/tools/verify.hpp"
 #include "crash/snapshot.hpp"
 #include "dialect/vampire/meta.hpp"
+#include "exec/transport/solo_transport.hpp"
 #include "fuzz/harness.hpp"
 #include "layout/npy/header.hpp"
 #include "support/world.hpp"
@@ -141,9 +142,8 @@ TEST(Fuzz, Hdf5Files) {
         const auto storage = storage::make_memory();
         storage->put("out.h5", bytes);
         sluice_snapshot(storage, "out.h5");
-        exec::run_local(1, 1, [&](exec::Transport& transport) {
-          commit::verify(transport, *storage, "out.h5");
-        });
+        const auto alone = exec::make_solo();
+        commit::verify(*alone, *storage, "out.h5");
       },
       true);
 }

@@ -4,6 +4,7 @@
 
 #include "codec/checksum.hpp"
 #include "crash/snapshot.hpp"
+#include "exec/transport/solo_transport.hpp"
 #include "fuzz/read_all.hpp"
 #include "layout/catalog.hpp"
 #include "layout/zarr/manifest.hpp"
@@ -281,10 +282,9 @@ TEST(Damage, FlippedBitsOfAStore) {
         continue;
       }
       ++verified;
-      exec::run_local(1, 1, [&](exec::Transport& transport) {
-        EXPECT_NE(commit::verify(transport, *storage, store).state, commit::State::ok)
-            << "bit " << bit << " of " << path;
-      });
+      const auto alone = exec::make_solo();
+      EXPECT_NE(commit::verify(*alone, *storage, store).state, commit::State::ok)
+          << "bit " << bit << " of " << path;
     }
   }
   std::printf(
@@ -303,12 +303,13 @@ TEST(Damage, ARootDocumentWrittenAnewIsNoDamage) {
   files[root] = bytes_of(document.dump(4));
   const auto storage = storage_with(files);
   EXPECT_NO_THROW(sluice_snapshot(storage, store));
-  exec::run_local(1, 1, [&](exec::Transport& transport) {
-    const commit::Verdict verdict = commit::verify(transport, *storage, store);
+  {
+    const auto alone = exec::make_solo();
+    const commit::Verdict verdict = commit::verify(*alone, *storage, store);
     EXPECT_EQ(verdict.state, commit::State::ok);
     ASSERT_EQ(verdict.uncovered.size(), 1U);
     EXPECT_NE(verdict.uncovered[0].find("another program"), std::string::npos);
-  });
+  }
   files[root] = bytes_of(document.dump(1));
   EXPECT_THROW(sluice_snapshot(storage_with(files), store), Error) << "edited, or damaged";
 }
