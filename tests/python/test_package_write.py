@@ -1,10 +1,12 @@
 """What the package writes is what h5py reads."""
 
 import json
+import os
 
 import h5py
 import numpy as np
 import pytest
+import zarr
 
 import sluice
 
@@ -230,3 +232,32 @@ def test_messages_come_to_a_handler_and_costs_into_a_log(tmp_path):
     assert [line["step"] for line in lines] == [0, 1, 2]
     assert [line["time"] for line in lines] == [0.0, 0.5, 1.0]
     assert [line["bytes"] for line in lines] == [8000] * 3
+
+
+@pytest.mark.parametrize("name, options", [
+    ("a.h5", {}), ("a.h5", {"split_steps": 1}), ("a.nc", {"keep_last": 2}),
+    ("a.h5", {"strategy": "file-per-process"}), ("a.zarr", {}), ("a.npy", {})])
+def test_a_path_is_of_the_folder_in_which_the_file_was_opened(tmp_path, monkeypatch, name, options):
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with sluice.open(name, "w", **QUICK, **options) as out:
+        for step in range(3):
+            monkeypatch.chdir(tmp_path if step == 0 else tmp_path / "sub")
+            with out.step():
+                out.put("x", np.full(4, float(step)))
+    assert os.listdir(tmp_path / "sub") == []
+    monkeypatch.chdir(tmp_path)
+    with sluice.open(name) as file:
+        monkeypatch.chdir(tmp_path / "sub")
+        assert file.steps == options.get("keep_last", 3)
+        np.testing.assert_array_equal(file["x"][file.steps - 1], np.full(4, 2.0))
+
+
+def test_variables_of_a_group_are_found_by_zarr_in_any_order(tmp_path):
+    with sluice.open(tmp_path / "order.zarr", "w", **QUICK) as out:
+        for number, variable in enumerate(["a/x", "b/y", "c", "a/deep/u", "b/deep/v", "a/z"]):
+            out.put(variable, np.full(3, number))
+    group = zarr.open_group(tmp_path / "order.zarr", mode="r")
+    for number, variable in enumerate(["a/x", "b/y", "c", "a/deep/u", "b/deep/v", "a/z"]):
+        np.testing.assert_array_equal(group[variable][...], np.full(3, number))
+    assert {"a/x", "a/z", "a/deep/u"} < {name for name, _ in group.members(max_depth=None)}

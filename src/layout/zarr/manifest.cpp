@@ -129,6 +129,26 @@ Json nodes_of(const Manifest& manifest) {
   return nodes;
 }
 
+/// zarr-python looks for the nodes of a group one after the other: by depth, then by group.
+Json by_group(Json nodes) {
+  std::vector<std::string> names;
+  for (const auto& [name, node] : nodes.items()) {
+    names.push_back(name);
+  }
+  const auto place = [](const std::string& name) {
+    const std::size_t slash = name.rfind('/');
+    return std::pair(std::count(name.begin(), name.end(), '/'),
+                     name.substr(0, slash == std::string::npos ? 0 : slash));
+  };
+  std::stable_sort(names.begin(), names.end(),
+                   [&](const std::string& a, const std::string& b) { return place(a) < place(b); });
+  Json ordered = Json::object();
+  for (const std::string& name : names) {
+    ordered[name] = std::move(nodes[name]);
+  }
+  return ordered;
+}
+
 }  // namespace
 
 Array time_array(std::uint64_t steps) {
@@ -146,7 +166,7 @@ Array commits_array(std::uint64_t rows) {
 }
 
 Documents documents_of(const Manifest& manifest) {
-  const Json nodes = nodes_of(manifest);
+  const Json nodes = by_group(nodes_of(manifest));
   Documents documents;
   for (const auto& [name, document] : nodes.items()) {
     documents[in_folder(name)] = document.dump(1);
