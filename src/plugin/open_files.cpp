@@ -200,15 +200,17 @@ void OpenFile::cut() {
   }
 }
 
-void OpenFile::commit(bool closing) {
+void OpenFile::commit() {
   if (written_) {
-    written_->commit(closing);
+    written_->commit(false);
   }
 }
 
 void OpenFile::close() {
   if (written_ && written_.use_count() == 1) {
     written_->close();
+  } else {
+    commit();
   }
 }
 

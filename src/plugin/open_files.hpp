@@ -44,7 +44,7 @@ class OpenFile {
   void set_end(std::uint64_t end);
   /// Cuts or grows to end().
   void cut();
-  void commit(bool closing);
+  void commit();
   /// Of the last OpenFile of a file: commits what is left. Only once.
   void close();
 

@@ -191,6 +191,18 @@ def rewritten(path, flushed):
     flushed()
 
 
+def free_space(path, flushed):
+    """A file that keeps its free space, of which HDF5 writes the rest while it closes."""
+    with h5py.File(path, "w", fs_strategy="fsm", fs_persist=True) as f:
+        for i in range(STEPS - 2):
+            f[f"values {i}"] = numpy.arange(300) * (i + 1)
+            if i:
+                del f[f"values {i - 1}"]
+            f.flush()
+            flushed()
+    flushed()
+
+
 def nothing(path):
     """There is no file before."""
 
@@ -202,5 +214,5 @@ PROGRAMS = {
     "replaced": (replaced, _arrays),
     "latest": (latest, nothing),
     "rewritten": (rewritten, nothing), "text": (text, nothing),
-    "resized": (resized, nothing), "many": (many, _arrays),
+    "resized": (resized, nothing), "many": (many, _arrays), "free-space": (free_space, nothing),
 }
