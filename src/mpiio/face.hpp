@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "mpiio/access.hpp"
@@ -26,10 +27,11 @@
   extern "C" __attribute__((visibility("default"))) ::sluice::mpiio::Word sluice_export_##name( \
       SLUICE_WORDS(::sluice::mpiio::Word)) __asm__("MPI_" #name);                               \
   extern "C" ::sluice::mpiio::Word sluice_export_##name(SLUICE_WORDS(::sluice::mpiio::Word)) {  \
-    static const auto function = reinterpret_cast<::sluice::mpiio::AnyFunction*>(               \
-        ::sluice::mpiio::is_ours() ? reinterpret_cast<void*>(&face_##name)                      \
-                                   : ::sluice::mpiio::function_of_program("PMPI_" #name));      \
-    return function(SLUICE_WORDS());                                                            \
+    static const ::sluice::mpiio::FunctionOfProgram target =                                    \
+        ::sluice::mpiio::is_ours()                                                              \
+            ? ::sluice::mpiio::FunctionOfProgram{reinterpret_cast<void*>(&face_##name)}         \
+            : ::sluice::mpiio::function_of_program("PMPI_" #name);                              \
+    return ::sluice::mpiio::call(target, SLUICE_WORDS());                                       \
   }                                                                                             \
   extern "C" __attribute__((visibility("default"), alias("MPI_" #name))) ::sluice::mpiio::Word  \
       sluice_profiled_##name(SLUICE_WORDS(::sluice::mpiio::Word)) __asm__("PMPI_" #name);       \
@@ -43,6 +45,15 @@ namespace sluice::mpiio {
 
 using Word = std::uintptr_t;
 using AnyFunction = Word(Word, Word, Word, Word, Word, Word);
+
+inline Word call(const FunctionOfProgram& target, SLUICE_WORDS(Word)) {
+  const Word words[] = {SLUICE_WORDS()};
+  constexpr Word most = std::numeric_limits<int>::max();
+  if (target.count >= 0 && words[target.count] > most) {
+    return MPI_ERR_COUNT;  // the same number in every MPI before 4.0
+  }
+  return reinterpret_cast<AnyFunction*>(target.function)(SLUICE_WORDS());
+}
 
 /// Calls `action` with the file of `handle`; a failure becomes an MPI error class, through the
 /// error handler of the file.

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "mpi/loaded.hpp"
@@ -54,15 +55,36 @@ bool is_switched_off() {
   return word != nullptr && (std::string(word) == "off" || std::string(word) == "0");
 }
 
+/// The library that a function is in, if that is one of these interfaces; otherwise "".
+std::string interface_of(const void* function) {
+  Dl_info info{};
+  if (function == nullptr || dladdr(function, &info) == 0 || info.dli_fname == nullptr) {
+    return "";
+  }
+  const std::string library = info.dli_fname;
+  return library.find("libsluice-mpiio-") != std::string::npos ? library : "";
+}
+
 /// The function of that name in the library for the other MPI, if that is loaded after this one;
 /// otherwise null.
 void* next_interface(const char* name) {
   void* const next = dlsym(RTLD_NEXT, name);
-  Dl_info info{};
-  const bool is_interface =
-      next != nullptr && dladdr(next, &info) != 0 && info.dli_fname != nullptr &&
-      std::string(info.dli_fname).find("libsluice-mpiio-") != std::string::npos;
-  return is_interface ? next : nullptr;
+  return interface_of(next).empty() ? nullptr : next;
+}
+
+/// What the program's own calls of that name reach. RTLD_DEFAULT would begin with this library,
+/// which is linked symbolically.
+void* first_of_program(const char* name) {
+  static void* const whole = dlopen(nullptr, RTLD_LAZY);
+  return whole != nullptr ? dlsym(whole, name) : nullptr;
+}
+
+/// Is the library for the other MPI loaded, before this one or after it? What only this one
+/// exports is called in either case.
+bool has_other_interface() {
+  const std::string first = interface_of(first_of_program("MPI_File_open"));
+  return next_interface("MPI_File_open") != nullptr ||
+         (!first.empty() && first != interface_of(reinterpret_cast<void*>(&is_ours)));
 }
 
 Program find_program() {
@@ -82,7 +104,7 @@ Program find_program() {
   if (is_switched_off() || program.handle == nullptr) {
     return program;
   }
-  if (chosen->abi != built_for && next_interface("MPI_File_open") != nullptr) {
+  if (chosen->abi != built_for && has_other_interface()) {
     return program;  // which may be the right one, or reports it
   }
   if (chosen->abi != built_for) {
@@ -103,20 +125,30 @@ const Program& program() {
   return found;
 }
 
+/// Null: nothing behind this library has it.
+void* find_function(const char* name) {
+  void* const function = next_interface(name);
+  return function == nullptr && program().handle != nullptr ? dlsym(program().handle, name)
+                                                            : function;
+}
+
 }  // namespace
 
 bool is_ours() { return program().is_ours; }
 
-void* function_of_program(const char* name) {
-  void* function = next_interface(name);
-  if (function == nullptr && program().handle != nullptr) {
-    function = dlsym(program().handle, name);
+FunctionOfProgram function_of_program(const char* name) {
+  FunctionOfProgram found{find_function(name)};
+  const std::string whole = name;
+  if (found.function == nullptr && whole.ends_with("_c")) {
+    // The file was opened by the interface that the program calls first.
+    found.function = first_of_program(whole.substr(0, whole.size() - 2).c_str());
+    found.count = whole.find("_at_") != std::string::npos ? 3 : 2;
   }
-  if (function == nullptr) {
+  if (found.function == nullptr) {
     say(std::string("no MPI of this process has ") + name);
     std::abort();
   }
-  return function;
+  return found;
 }
 
 void check(int result, const char* what) {

@@ -62,9 +62,14 @@ extern Objects mpi_objects;
 /// Is the process's MPI the one that this library was built for, and is the library not switched
 /// off? Determined at the first call, which prints a line if the answer is no. Any thread.
 bool is_ours();
-/// The function of that name of the process's own MPI: calls go there if is_ours() is false. Ends
-/// the program if there is none.
-void* function_of_program(const char* name);
+/// A function of the process's own MPI.
+struct FunctionOfProgram {
+  void* function = nullptr;
+  int count = -1;  ///< the argument that must fit an int; -1: none
+};
+/// Where calls of that name go if is_ours() is false. An MPI before 4.0 has no function with large
+/// counts (`name` ends with _c): it is the one without. Ends the program if there is none.
+FunctionOfProgram function_of_program(const char* name);
 
 /// Throws Fault if a call of MPI has failed.
 void check(int result, const char* what);
