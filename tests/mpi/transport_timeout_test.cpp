@@ -285,6 +285,17 @@ TEST_F(Timeouts, different_lengths_are_called_divergent_on_every_rank) {
   EXPECT_LT(outcome.seconds, limit_s);
 }
 
+TEST_F(Timeouts, different_ranks_per_node_are_called_divergent_on_every_rank) {
+  for (const int own : {0, 1}) {
+    exec::MpiOptions options = quick();
+    options.ranks_per_node = t_->rank() == last_ ? 2 : own;
+    const Outcome outcome = outcome_of([&] { exec::make_mpi(MPI_COMM_WORLD, options); });
+    EXPECT_EQ(outcome.code, Code::divergent) << outcome.text;
+    EXPECT_TRUE(contains(outcome.text, "ranks_per_node")) << outcome.text;
+    EXPECT_LT(outcome.seconds, limit_s);
+  }
+}
+
 // One rank's bad argument is every rank's error, with the same text, long before the limit.
 TEST_F(Timeouts, a_bad_argument_is_told_to_all) {
   const Outcome outcome = outcome_of([&] {

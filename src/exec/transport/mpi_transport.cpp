@@ -188,13 +188,30 @@ std::unique_ptr<Transport> MpiTransport::split(int color) {
       numbers.count());
 }
 
+// Error divergent, the same on all ranks, if they differ: nodes would be asked for by some of them.
+int agreed_ranks_per_node(MpiCore& core) {
+  const std::int32_t mine[] = {core.options().ranks_per_node};
+  std::vector<std::int32_t> all;
+  for (const std::vector<std::byte>& entry : mpi_allgather(core, bytes_of(mine), Verb::open)) {
+    all.push_back(0);
+    std::memcpy(&all.back(), entry.data(), std::min(entry.size(), sizeof mine));
+  }
+  const auto other = std::find_if(all.begin(), all.end(), [&](int one) { return one != all[0]; });
+  if (other != all.end()) {
+    throw Error(Code::divergent, "sluice: open: ranks_per_node is " + std::to_string(all[0]) +
+                                     " on rank 0 and " + std::to_string(*other) + " on rank " +
+                                     std::to_string(other - all.begin()) +
+                                     ": give all ranks the same");
+  }
+  return mine[0];
+}
+
 // The lowest rank on this rank's node.
 int node_leader(MpiCore& core) {
-  const int pretended = core.options().ranks_per_node;
+  const int pretended = agreed_ranks_per_node(core);
   if (pretended > 0) {
     return core.rank() / pretended * pretended;
   }
-  mpi_allgather(core, {}, Verb::open);
   all_are_here(core);
   int leader = 0;
   core.check(mpi::comms().node_leader(core.comm(), leader));
