@@ -31,6 +31,25 @@ def out(tmp_path):
         yield file
 
 
+@pytest.mark.parametrize("name", ["DIMENSION_LIST", "DIMENSION_LABELS", "REFERENCE_LIST",
+                                  "_Netcdf4Dimid", "_NCProperties", "rows_vary", "rows_of_a_step"])
+@pytest.mark.parametrize("owner", ["", "x"])
+def test_attributes_that_files_keep_for_themselves_are_refused(tmp_path, owner, name):
+    with fails(Code.UNSUPPORTED, name, "choose another"):
+        with sluice.open(tmp_path / "names.h5", "w", **QUICK) as out:
+            out.put("x", np.ones(3))
+            (out.attrs_of(owner) if owner else out.attrs)[name] = "text"
+
+
+def test_a_fill_value_that_is_no_number_is_an_attribute(tmp_path):
+    with sluice.open(tmp_path / "fill.h5", "w", **QUICK) as out:
+        out.put("x", np.ones(3))
+        out.attrs_of("x")["_FillValue"] = "none"
+    with sluice.open(tmp_path / "fill.h5") as file:
+        assert file.attrs_of("x")["_FillValue"] == "none"
+        np.testing.assert_array_equal(file["x"][:], np.ones(3))
+
+
 @pytest.mark.parametrize("put, code, words", [
     (lambda o: o.put("x", np.ones(4)), Code.INVALID_ARGUMENT, ["1 dimensions"]),
     (lambda o: o.put("x", np.ones((4, 3)), start=(0,)), Code.INVALID_ARGUMENT, ["start"]),

@@ -292,7 +292,10 @@ void Catalog::take_fill_attribute(hid_t dataset, model::Definition& definition) 
   }
   const Handle attribute = own(H5Aopen(dataset, name, H5P_DEFAULT), name);
   const Handle space = own(H5Aget_space(attribute.get()), name);
-  if (checked(H5Sget_simple_extent_npoints(space.get()), name) != 1) {
+  const Handle type = own(H5Aget_type(attribute.get()), name);
+  const H5T_class_t kind = H5Tget_class(type.get());
+  if (checked(H5Sget_simple_extent_npoints(space.get()), name) != 1 ||
+      (kind != H5T_INTEGER && kind != H5T_FLOAT)) {
     return;
   }
   std::vector<std::byte> element(definition.type.bytes);

@@ -318,7 +318,7 @@ bool is_internal(hid_t object, const std::string& name) {
   if (name == "CLASS" || name == "NAME") {
     return netcdf4::is_scale(object);
   }
-  return netcdf4::is_bookkeeping(name) || name == varying_attribute || name == step_rows_attribute;
+  return is_own_attribute(name);
 }
 
 herr_t take_attribute(hid_t object, const char* name, const H5A_info_t*, void* into) {

@@ -55,9 +55,19 @@ std::string refuse_netcdf4(const model::Definition& definition,
   return "";
 }
 
+std::string refuse_own_attribute(const model::Attribute& attribute) {
+  if (is_own_attribute(attribute.name)) {
+    throw Error(Code::unsupported,
+                "attribute " + attribute.name + " of " +
+                    (attribute.owner.empty() ? "the file" : attribute.owner) +
+                    ": HDF5 files keep this name for themselves: choose another");
+  }
+  return "";
+}
+
 std::string refuse_netcdf4_attribute(const model::Attribute& attribute) {
   netcdf4::check_attribute(attribute);
-  return "";
+  return refuse_own_attribute(attribute);
 }
 
 std::string refuse_vtkhdf(const model::Definition& definition,
@@ -92,6 +102,7 @@ constinit const Format stacked_format{
     .append = append_any,
     .open = open_any,
     .match = match_any,
+    .refuse_attribute = refuse_own_attribute,
     .settle_filters = settle_as<Profile::stacked>,
     .plans_beside_threads = takes_several_threads,
     .carry = carry,
@@ -112,6 +123,7 @@ constinit const Format grouped_format{
     .create = create_as<Profile::grouped>,
     .same_files = &stacked_format,
     .refuse_definition = refuse_grouped,
+    .refuse_attribute = refuse_own_attribute,
     .plans_beside_threads = takes_several_threads,
 };
 

@@ -2,9 +2,16 @@
 
 #include "layout/hdf5/handle.hpp"
 #include "layout/hdf5/types.hpp"
+#include "layout/netcdf4/rules.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::layout::hdf5 {
+
+bool is_own_attribute(const std::string& name) {
+  const bool is_of_images = name == "CLASS" || name == "NAME";
+  return (netcdf4::is_bookkeeping(name) && !is_of_images) || name == varying_attribute ||
+         name == step_rows_attribute;
+}
 
 bool has_log(hid_t file, const std::string& path) {
   const QuietErrors quiet;

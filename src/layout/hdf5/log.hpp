@@ -52,6 +52,10 @@ inline constexpr const char* varying_attribute = "rows_vary";
 /// steps, and the most that a step may have.
 inline constexpr const char* step_rows_attribute = "rows_of_a_step";
 
+/// Attributes that netCDF, dimension scales and this library keep for themselves, but for CLASS and
+/// NAME, which have other uses too.
+bool is_own_attribute(const std::string& name);
+
 /// Attribute (xarray's convention) that marks a byte as a boolean.
 inline constexpr const char* flag_attribute = "dtype";
 inline constexpr const char* flag_type = "bool";
