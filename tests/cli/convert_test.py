@@ -9,6 +9,7 @@ import unittest
 import h5py
 import netCDF4
 import numpy
+import xarray
 
 from command import BAD_INPUT, DIFFERS, FINE, address, copy, flip, new_path, path, said, sluice
 
@@ -20,6 +21,10 @@ def new(ending):
 def attributes(item):
     return {name: numpy.asarray(value).tolist() for name, value in item.attrs.items()
             if name not in ("DIMENSION_LIST", "REFERENCE_LIST")}
+
+
+XARRAY = {".nc": {"engine": "netcdf4"}, ".h5": {"engine": "netcdf4"},
+          ".zarr": {"engine": "zarr", "consolidated": False}}
 
 
 class Convert(unittest.TestCase):
@@ -55,6 +60,57 @@ class Convert(unittest.TestCase):
             self.assertEqual(result.returncode, FINE, result.stdout + result.stderr)
             result = sluice("verify", target)
             self.assertEqual(result.returncode, FINE, result.stdout + result.stderr)
+
+    def test_flags_of_netcdf_are_booleans_elsewhere(self):
+        source = new_path()
+        with h5py.File(source, "w") as file:
+            file["v"] = numpy.arange(3.0)
+            file.attrs["periodic"] = True
+            file["v"].attrs["closed"] = False
+        kept = self.converted(source, ending=".nc")
+        target = self.converted(kept)
+        self.assertEqual(sluice("verify", target).returncode, FINE)
+        with h5py.File(target) as file:
+            self.assertEqual((file.attrs["periodic"], file.attrs["periodic"].dtype), (True, bool))
+            self.assertEqual(file["v"].attrs["closed"], False)
+
+    def test_a_default_fill_value_of_netcdf_may_be_data(self):
+        source = new(".nc")
+        with netCDF4.Dataset(source, "w") as file:
+            file.createDimension("x", 3)
+            file.createVariable("small", "u1", ("x",))[:] = [255, 1, 2]
+            file.createVariable("large", "i8", ("x",))[:] = [2**60 + 1, 2, 3]
+        for ending in (".nc", ".h5", ".zarr"):
+            target = self.converted(source, ending=ending)
+            with xarray.open_dataset(target, **XARRAY[ending]) as read:
+                self.assertEqual(read["small"].values.tolist(), [255, 1, 2], ending)
+                self.assertEqual(read["large"].values.tolist(), [2**60 + 1, 2, 3], ending)
+
+    def test_missing_values_stay_missing_for_xarray(self):
+        source = new(".nc")
+        with netCDF4.Dataset(source, "w") as file:
+            file.createDimension("x", 4)
+            for name, dtype, fill in (("packed", "i2", -99), ("single", "f4", 1e20),
+                                      ("double", "f8", -7.25), ("positive", "u4", 2**32 - 2)):
+                file.createVariable(name, dtype, ("x",), fill_value=fill)[:] = [1, 2, fill, 3]
+        for ending in (".nc", ".h5", ".zarr"):
+            target = self.converted(source, ending=ending)
+            self.assertEqual(sluice("verify", target).returncode, FINE)
+            with xarray.open_dataset(target, **XARRAY[ending]) as read:
+                for name in ("packed", "single", "double", "positive"):
+                    self.assertTrue(numpy.array_equal(read[name].values, [1, 2, numpy.nan, 3],
+                                                      equal_nan=True), (ending, name))
+
+    def test_text_that_zarr_cannot_hold_is_named(self):
+        source = new_path()
+        with h5py.File(source, "w") as file:
+            file["v"] = numpy.arange(3.0)
+            file["v"].attrs.create("place", b"Gr\xf6", dtype="S3")
+        target = new(".zarr")
+        result = sluice("convert", source, target)
+        self.assertEqual(result.returncode, DIFFERS, result.stderr)
+        self.assertIn("place", result.stderr)
+        self.assertEqual(sluice("convert", source, new(".zarr"), "--drop").returncode, FINE)
 
     def test_of_other_programs(self):
         source = new_path()

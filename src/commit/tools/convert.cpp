@@ -9,6 +9,7 @@
 #include "commit/output/output.hpp"
 #include "commit/read/input.hpp"
 #include "commit/tools/file_source.hpp"
+#include "commit/tools/fills.hpp"
 #include "commit/tools/growing.hpp"
 #include "commit/tools/new_file.hpp"
 #include "commit/tools/step_choice.hpp"
@@ -121,6 +122,9 @@ class Converter {
         d.compress = kept.empty() ? "none" : kept;
       }
       chosen_.settle(input_, v, d);
+      if (!input_.written_by_sluice()) {
+        forget_default_fill(d, input_.attributes());
+      }
       if (!output_->format().tiled || output_->format().has_grammar) {
         d.chunk = {};  // of the other format
       }
@@ -211,6 +215,11 @@ class Converter {
   }
 
   void put_attributes() {
+    for (const model::Definition& d : output_->definitions()) {
+      if (const auto fill = fill_attribute(output_->format(), d); fill && !carries_) {
+        output_->set_attribute(*fill);
+      }
+    }
     for (const model::Attribute& attribute : input_.attributes()) {
       const auto owner =
           std::find_if(input_.variables().begin(), input_.variables().end(),

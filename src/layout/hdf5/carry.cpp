@@ -341,7 +341,8 @@ class Carrier {
     const Handle held = own(H5Aget_type(attribute.get()), what);
     const Handle type = own(H5Tcopy(held.get()), what);
     const Handle space = own(H5Aget_space(attribute.get()), what);
-    if (is_there && is_alike(new_object, name, type.get(), space.get())) {
+    if (is_there && (is_alike(new_object, name, type.get(), space.get()) ||
+                     is_flag_of_netcdf(old_object, new_object, name))) {
       return;
     }
     Elements elements(type.get(), space.get(), what);
@@ -361,6 +362,13 @@ class Carrier {
     if (has_values) {
       check(H5Awrite(made.get(), type.get(), elements.data()), what);
     }
+  }
+
+  /// A byte in netCDF, which Sluice wrote as the boolean that it stands for.
+  static bool is_flag_of_netcdf(hid_t old_object, hid_t new_object, const std::string& name) {
+    const Handle made = own(H5Aopen(new_object, name.c_str(), H5P_DEFAULT), name);
+    const Handle type = own(H5Aget_type(made.get()), name);
+    return H5Tget_class(type.get()) == H5T_ENUM && netcdf4::is_flag(old_object, name);
   }
 
   static bool is_alike(hid_t object, const std::string& name, hid_t type, hid_t space) {

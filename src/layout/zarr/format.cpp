@@ -1,9 +1,12 @@
 #include "layout/zarr/format.hpp"
 
+#include <algorithm>
+
 #include "layout/zarr/catalog.hpp"
 #include "layout/zarr/planner.hpp"
 #include "layout/zarr/references.hpp"
 #include "layout/zarr/version2.hpp"
+#include "model/name.hpp"
 
 namespace sluice::layout::zarr {
 
@@ -20,7 +23,12 @@ std::string refuse_attribute(const model::Attribute& attribute) {
   if (attribute.owner.empty() && attribute.name == "sluice") {
     throw Error(Code::bad_name, "attribute sluice: Zarr stores keep this name: choose another");
   }
-  return "";
+  const auto* text = std::get_if<std::string>(&attribute.value);
+  const auto* texts = std::get_if<std::vector<std::string>>(&attribute.value);
+  const bool is_readable =
+      text != nullptr ? model::is_utf8(*text)
+                      : texts == nullptr || std::all_of(texts->begin(), texts->end(), model::is_utf8);
+  return is_readable ? "" : "holds text as UTF-8, which this is not";
 }
 
 constinit const Format format_row{
