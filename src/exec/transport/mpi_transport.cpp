@@ -1,11 +1,13 @@
 #include "exec/transport/mpi_transport.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <map>
 #include <set>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "exec/transport/mpi_collectives.hpp"
@@ -188,30 +190,13 @@ std::unique_ptr<Transport> MpiTransport::split(int color) {
       numbers.count());
 }
 
-// Error divergent, the same on all ranks, if they differ: nodes would be asked for by some of them.
-int agreed_ranks_per_node(MpiCore& core) {
-  const std::int32_t mine[] = {core.options().ranks_per_node};
-  std::vector<std::int32_t> all;
-  for (const std::vector<std::byte>& entry : mpi_allgather(core, bytes_of(mine), Verb::open)) {
-    all.push_back(0);
-    std::memcpy(&all.back(), entry.data(), std::min(entry.size(), sizeof mine));
-  }
-  const auto other = std::find_if(all.begin(), all.end(), [&](int one) { return one != all[0]; });
-  if (other != all.end()) {
-    throw Error(Code::divergent, "sluice: open: ranks_per_node is " + std::to_string(all[0]) +
-                                     " on rank 0 and " + std::to_string(*other) + " on rank " +
-                                     std::to_string(other - all.begin()) +
-                                     ": give all ranks the same");
-  }
-  return mine[0];
-}
-
 // The lowest rank on this rank's node.
 int node_leader(MpiCore& core) {
-  const int pretended = agreed_ranks_per_node(core);
+  const int pretended = core.options().ranks_per_node;
   if (pretended > 0) {
     return core.rank() / pretended * pretended;
   }
+  mpi_allgather(core, {}, Verb::open);
   all_are_here(core);
   int leader = 0;
   core.check(mpi::comms().node_leader(core.comm(), leader));
@@ -291,15 +276,20 @@ mpi::Comm duplicate(mpi::Comm comm, double timeout_s) {
   return opening->comm;
 }
 
-// What the ranks agree on before an open.
-MpiChannels::State agree_at_open(mpi::Comm comm, const MpiChannels::State& mine, double timeout_s) {
+// What the ranks agree on before an open. Error divergent, the same on all, if ranks_per_node
+// differs: some would use places that are known where others ask for theirs.
+MpiChannels::State agree_at_open(mpi::Comm comm, const MpiChannels::State& mine,
+                                 const MpiOptions& options) {
+  constexpr std::size_t states = std::tuple_size_v<MpiChannels::State>;
   struct Agreeing {
-    MpiChannels::State mine;
-    MpiChannels::State all;
+    std::array<int, states + 2> mine;
+    std::array<int, states + 2> all;
     mpi::Request request;
   };
   auto agreeing = std::make_unique<Agreeing>();
-  agreeing->mine = mine;
+  std::copy(mine.begin(), mine.end(), agreeing->mine.begin());
+  agreeing->mine[states] = options.ranks_per_node;
+  agreeing->mine[states + 1] = -options.ranks_per_node;
   if (mpi::comms().size(comm) == 1) {
     return mine;
   }
@@ -311,8 +301,17 @@ MpiChannels::State agree_at_open(mpi::Comm comm, const MpiChannels::State& mine,
                     ": open: MPI could not reduce a few numbers: see MPI's own messages",
                 rank);
   }
-  wait_at_open(agreeing, rank, timeout_s);
-  return agreeing->all;
+  wait_at_open(agreeing, rank, options.timeout_s);
+  const int most = agreeing->all[states];
+  const int fewest = -agreeing->all[states + 1];
+  if (most != fewest) {
+    throw Error(Code::divergent, "sluice: open: ranks_per_node is " + std::to_string(fewest) +
+                                     " on one rank and " + std::to_string(most) +
+                                     " on another: give all ranks the same");
+  }
+  MpiChannels::State all{};
+  std::copy_n(agreeing->all.begin(), states, all.begin());
+  return all;
 }
 
 }  // namespace
@@ -342,7 +341,7 @@ std::unique_ptr<Transport> make_mpi(const Comm& comm, const MpiOptions& options)
     const NodePlace place = find_place(*core);
     return std::make_unique<MpiTransport>(core, place.node, place.nodes);
   }
-  const MpiChannels::State all = agree_at_open(own, channels->state(), options.timeout_s);
+  const MpiChannels::State all = agree_at_open(own, channels->state(), options);
   auto channel = channels->take(all);
   if (!channel) {
     channel = channels->add(duplicate(own, options.timeout_s), all);
