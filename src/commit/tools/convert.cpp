@@ -8,6 +8,7 @@
 #include "codec/plugins.hpp"
 #include "commit/output/output.hpp"
 #include "commit/read/input.hpp"
+#include "commit/tools/companions.hpp"
 #include "commit/tools/file_source.hpp"
 #include "commit/tools/fills.hpp"
 #include "commit/tools/growing.hpp"
@@ -18,7 +19,6 @@
 #include "exec/transport/solo_transport.hpp"
 #include "layout/encoding.hpp"
 #include "layout/formats.hpp"
-#include "layout/lengths.hpp"
 #include "layout/rounding.hpp"
 #include "model/name.hpp"
 #include "storage/self_storage.hpp"
@@ -84,27 +84,12 @@ class Converter {
     return input_.variables()[planned.input].definition;
   }
 
-  /// Variables that the writer creates itself: times of steps, lengths of varying variables.
-  /// Without steps it creates no times: a variable of that name is the user's, even an empty one.
-  bool is_companion(const model::Definition& d) const {
-    const std::vector<InputVariable>& variables = input_.variables();
-    const bool has_times = input_.steps() != 0 ||
-                           std::any_of(variables.begin(), variables.end(),
-                                       [](const InputVariable& v) { return v.definition.stepped; });
-    const bool is_time = has_times && input_.written_by_sluice() && d.name == layout::time_name &&
-                         !d.stepped && d.shape == Dims{input_.steps()} &&
-                         d.type == type_of<double>();
-    return is_time || std::any_of(variables.begin(), variables.end(), [&](const InputVariable& v) {
-             return v.definition.varying && layout::length_name(v.definition.name) == d.name;
-           });
-  }
-
   void define() {
     codec::require_plugins(codec::parse_pipeline(compress_.value_or(""), 1));
     std::vector<model::Definition> definitions;
     for (std::uint32_t v = 0; v < input_.variables().size(); ++v) {
       model::Definition d = input_.variables()[v].definition;
-      if (is_companion(d) || (carries_ && is_other_name_[v])) {
+      if (is_companion(input_, d) || (carries_ && is_other_name_[v])) {
         continue;  // the link is copied
       }
       if (const auto found = unread_.find(d.name); found != unread_.end()) {
@@ -122,9 +107,7 @@ class Converter {
         d.compress = kept.empty() ? "none" : kept;
       }
       chosen_.settle(input_, v, d);
-      if (!input_.written_by_sluice()) {
-        forget_default_fill(d, input_.attributes());
-      }
+      forget_default_fill(input_, d);
       if (!output_->format().tiled || output_->format().has_grammar) {
         d.chunk = {};  // of the other format
       }
@@ -215,11 +198,7 @@ class Converter {
   }
 
   void put_attributes() {
-    for (const model::Definition& d : output_->definitions()) {
-      if (const auto fill = fill_attribute(output_->format(), d); fill && !carries_) {
-        output_->set_attribute(*fill);
-      }
-    }
+    set_fill_attributes(*output_);
     for (const model::Attribute& attribute : input_.attributes()) {
       const auto owner =
           std::find_if(input_.variables().begin(), input_.variables().end(),
@@ -230,17 +209,16 @@ class Converter {
         continue;
       }
       const bool is_variable = owner != input_.variables().end();
-      const bool is_fill =
-          attribute.name == "_FillValue" && is_variable && owner->definition.partial;
       const bool is_carried = carries_ && !attribute.owner.empty() &&
                               attribute.owner != layout::time_name && !is_planned(attribute.owner);
-      const bool is_rounded_more = is_variable && is_outdated(attribute);
       const bool has_no_owner = !carries_ && is_variable && !is_planned(attribute.owner) &&
                                 attribute.owner != layout::time_name;
-      // The writer says it, by what is in the file.
+      // The writer says it.
       const bool is_version = output_->format().described_at_close && attribute.name == "Version" &&
                               attribute.owner == layout::vtkhdf::group;
-      if (is_fill || is_carried || has_no_owner || is_rounded_more || is_version) {
+      const bool is_said_anew =
+          is_variable && (is_fill(attribute, owner->definition) || is_outdated(attribute));
+      if (is_said_anew || is_carried || has_no_owner || is_version) {
         continue;
       }
       try {

@@ -1,12 +1,9 @@
 #include "commit/tools/fills.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cstdint>
-#include <string>
+#include <optional>
 
-#include "layout/zarr/fill_value.hpp"
 #include "model/fill.hpp"
 
 namespace sluice::commit {
@@ -43,35 +40,20 @@ std::optional<Fill> default_of_netcdf(Kind kind) {
   }
 }
 
-/// RFC 4648, of eight bytes.
-std::string base64(double value) {
-  constexpr std::string_view digits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  auto bits = std::bit_cast<std::uint64_t>(value);
-  std::array<std::uint32_t, 9> bytes{};  // lowest first, and a zero
-  for (std::size_t i = 0; i < 8; ++i, bits >>= 8) {
-    bytes[i] = static_cast<std::uint32_t>(bits & 0xff);
-  }
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::uint32_t three = bytes[i] << 16 | bytes[i + 1] << 8 | bytes[i + 2];
-    for (const int shift : {18, 12, 6, 0}) {
-      text += digits[three >> shift & 63];
-    }
-  }
-  text.back() = '=';  // for the zero
-  return text;
-}
-
 }  // namespace
 
-void forget_default_fill(model::Definition& definition,
-                         std::span<const model::Attribute> attributes) {
-  const std::optional<Fill> fill = default_of_netcdf(definition.type.kind);
-  const bool is_asked_for = std::any_of(attributes.begin(), attributes.end(), [&](const auto& one) {
-    return one.owner == definition.name && one.name == attribute_name;
+bool is_fill(const model::Attribute& attribute, const model::Definition& definition) {
+  return definition.partial && attribute.name == attribute_name &&
+         attribute.owner == definition.name;
+}
+
+void forget_default_fill(const Input& input, model::Definition& definition) {
+  const std::vector<model::Attribute>& all = input.attributes();
+  const bool is_asked_for = std::any_of(all.begin(), all.end(), [&](const auto& attribute) {
+    return is_fill(attribute, definition);
   });
-  if (!definition.partial || !fill || is_asked_for) {
+  const std::optional<Fill> fill = default_of_netcdf(definition.type.kind);
+  if (!definition.partial || !fill || is_asked_for || input.written_by_sluice()) {
     return;
   }
   const auto element = model::fill_bytes(*fill, definition.type);
@@ -81,22 +63,14 @@ void forget_default_fill(model::Definition& definition,
   }
 }
 
-std::optional<model::Attribute> fill_attribute(const layout::Format& format,
-                                               const model::Definition& definition) {
-  const bool is_number = definition.type.kind >= Kind::i8 && definition.type.kind <= Kind::f64;
-  if (std::string(format.name) != "zarr" || !definition.partial || !is_number) {
-    return std::nullopt;
+void set_fill_attributes(Output& output) {
+  const auto attribute_of = output.format().fill_attribute;
+  for (const model::Definition& definition : output.definitions()) {
+    const auto attribute = attribute_of != nullptr ? attribute_of(definition) : std::nullopt;
+    if (attribute) {
+      output.set_attribute(*attribute);
+    }
   }
-  const auto json = layout::zarr::fill_json(definition.fill, definition.type);
-  model::AttributeValue value;
-  if (definition.type.kind == Kind::f32 || definition.type.kind == Kind::f64) {
-    value = base64(layout::zarr::float_of(json));
-  } else if (json.get<double>() > static_cast<double>(INT64_MAX)) {
-    return std::nullopt;  // attributes hold no such number
-  } else {
-    value = json.get<std::int64_t>();
-  }
-  return model::Attribute{definition.name, attribute_name, std::move(value)};
 }
 
 }  // namespace sluice::commit

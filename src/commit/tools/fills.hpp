@@ -2,24 +2,21 @@
 // missing ones for missing.
 #pragma once
 
-#include <optional>
-#include <span>
-
-#include "layout/format.hpp"
+#include "commit/output/output.hpp"
+#include "commit/read/input.hpp"
 #include "model/definition.hpp"
 
 namespace sluice::commit {
 
-/// Forgets the fill value that netCDF gives a variable for which none was asked for (its default of
-/// the type, without an attribute _FillValue): such values may be data, and all are written.
-void forget_default_fill(model::Definition& definition,
-                         std::span<const model::Attribute> attributes);
+/// Does it say the fill value of that variable, which is partial? The writer says it anew.
+bool is_fill(const model::Attribute& attribute, const model::Definition& definition);
 
-/// The attribute _FillValue that `format` needs beside the fill value of a partial variable.
-///
-/// Only Zarr: xarray masks by the attribute alone in version 3, an integer as it is, a
-/// floating-point number as base64 of its eight bytes (xarray.backends.zarr.FillValueCoder).
-std::optional<model::Attribute> fill_attribute(const layout::Format& format,
-                                               const model::Definition& definition);
+/// Forgets the fill value that netCDF gives a variable for which none was asked for (its default of
+/// the type, without an attribute _FillValue): such values may be data, and all are written. Of
+/// files by other programs.
+void forget_default_fill(const Input& input, model::Definition& definition);
+
+/// Sets what other programs ask for beside the fill values of the variables that are defined.
+void set_fill_attributes(Output& output);
 
 }  // namespace sluice::commit

@@ -9,6 +9,7 @@
 #include "codec/quantise.hpp"
 #include "commit/output/output.hpp"
 #include "commit/read/input.hpp"
+#include "commit/tools/fills.hpp"
 #include "layout/lengths.hpp"
 #include "model/block.hpp"
 
@@ -142,8 +143,7 @@ void Merger::define_until(std::uint64_t step) {
     planned.output = output_->define(own);
     planned.is_defined = true;
     for (const model::Attribute& attribute : input_.attributes()) {
-      const bool is_fill = attribute.name == "_FillValue" && definition.partial;
-      if (attribute.owner == definition.name && !is_fill) {
+      if (attribute.owner == definition.name && !is_fill(attribute, definition)) {
         output_->set_attribute(attribute);
       }
     }

@@ -26,8 +26,8 @@ std::string refuse_attribute(const model::Attribute& attribute) {
   const auto* text = std::get_if<std::string>(&attribute.value);
   const auto* texts = std::get_if<std::vector<std::string>>(&attribute.value);
   const bool is_readable =
-      text != nullptr ? model::is_utf8(*text)
-                      : texts == nullptr || std::all_of(texts->begin(), texts->end(), model::is_utf8);
+      (text == nullptr || model::is_utf8(*text)) &&
+      (texts == nullptr || std::all_of(texts->begin(), texts->end(), model::is_utf8));
   return is_readable ? "" : "holds text as UTF-8, which this is not";
 }
 
@@ -63,6 +63,7 @@ constinit const Format format_row{
     .match = [](storage::File& file) { return is_zarr(file) ? Match::certain : Match::none; },
     .refuse_definition = refuse_definition,
     .refuse_attribute = refuse_attribute,
+    .fill_attribute = fill_attribute,
     .filters = pipeline_in_zarr,
     .stale_documents = stale_documents,
 };

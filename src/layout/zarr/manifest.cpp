@@ -8,6 +8,7 @@
 #include "codec/checksum.hpp"
 #include "layout/lengths.hpp"
 #include "layout/netcdf4/rules.hpp"
+#include "layout/zarr/node_order.hpp"
 #include "layout/zarr/references.hpp"
 #include "layout/zarr/seal.hpp"
 #include "layout/zarr/version2.hpp"
@@ -127,26 +128,6 @@ Json nodes_of(const Manifest& manifest) {
         Json::object());
   }
   return nodes;
-}
-
-/// zarr-python looks for the nodes of a group one after the other: by depth, then by group.
-Json by_group(Json nodes) {
-  std::vector<std::string> names;
-  for (const auto& [name, node] : nodes.items()) {
-    names.push_back(name);
-  }
-  const auto place = [](const std::string& name) {
-    const std::size_t slash = name.rfind('/');
-    return std::pair(std::count(name.begin(), name.end(), '/'),
-                     name.substr(0, slash == std::string::npos ? 0 : slash));
-  };
-  std::stable_sort(names.begin(), names.end(),
-                   [&](const std::string& a, const std::string& b) { return place(a) < place(b); });
-  Json ordered = Json::object();
-  for (const std::string& name : names) {
-    ordered[name] = std::move(nodes[name]);
-  }
-  return ordered;
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ class ZarrPlanner final : public Planner {
 
   ZarrPlanner(storage::File& file, const PlannerOptions& options);
   void load();
+  void find_data(std::uint32_t variable);
   State state() const;
   std::uint64_t take(std::uint64_t bytes);
   void make(std::uint32_t variable, const Tiling& tiling);

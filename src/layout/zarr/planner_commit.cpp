@@ -68,12 +68,29 @@ void ZarrPlanner::load() {
                       "read: write a new store");
     }
     made.exists = true;
-    const auto v = static_cast<std::uint32_t>(made_.size() - 1);
-    for (std::uint64_t shard = 0; shard < shards_of(v) && !d.stepped; ++shard) {
-      made.has_data = made.has_data || file_.object_bytes(object_of(v, shard, 0)).has_value();
+    if (!d.stepped) {
+      find_data(static_cast<std::uint32_t>(made_.size() - 1));
     }
   }
   committed_ = state();
+}
+
+/// Was a variable without steps written by an earlier run? One that was has its first object, but
+/// for a partial one.
+void ZarrPlanner::find_data(std::uint32_t variable) {
+  constexpr std::uint64_t most_looked_for = 1 << 18;  // a shape may claim any number
+  const std::uint64_t shards = shards_of(variable);
+  bool& has_data = made_[variable].has_data;
+  for (std::uint64_t shard = 0; shard < std::min(shards, most_looked_for) && !has_data; ++shard) {
+    has_data = file_.object_bytes(object_of(variable, shard, 0)).has_value();
+  }
+  if (!has_data && shards > most_looked_for) {
+    throw Error(Code::unsupported, file_.path() + ": " + definitions_[variable].name +
+                                       ": none of " + "its first " +
+                                       std::to_string(most_looked_for) +
+                                       " objects is there, and it has more: whether it was written "
+                                       "is not known: write a new store");
+  }
 }
 
 ZarrPlanner::State ZarrPlanner::state() const {

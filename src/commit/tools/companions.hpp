@@ -1,0 +1,27 @@
+// Variables that the writer creates itself, and a conversion leaves to it.
+#pragma once
+
+#include <algorithm>
+
+#include "commit/read/input.hpp"
+#include "layout/catalog.hpp"
+#include "layout/lengths.hpp"
+
+namespace sluice::commit {
+
+/// Does it hold the times of steps, or the lengths of a varying variable? Without steps the writer
+/// creates no times: a variable of that name is the user's, even an empty one.
+inline bool is_companion(const Input& input, const model::Definition& d) {
+  const std::vector<InputVariable>& variables = input.variables();
+  const bool has_times = input.steps() != 0 ||
+                         std::any_of(variables.begin(), variables.end(),
+                                     [](const InputVariable& v) { return v.definition.stepped; });
+  const bool is_time = has_times && input.written_by_sluice() && d.name == layout::time_name &&
+                       !d.stepped && d.shape == model::Dims{input.steps()} &&
+                       d.type == type_of<double>();
+  return is_time || std::any_of(variables.begin(), variables.end(), [&](const InputVariable& v) {
+           return v.definition.varying && layout::length_name(v.definition.name) == d.name;
+         });
+}
+
+}  // namespace sluice::commit
