@@ -57,7 +57,9 @@ TEST_P(Links, APathIsWhatItsLinksLeadTo) {
   link("not-there.h5", "dangling");
   EXPECT_EQ(storage_->real_path(at("real.h5")), at("real.h5"));
   EXPECT_EQ(storage_->real_path(at("new.h5")), at("new.h5"));
-  EXPECT_EQ(storage_->real_path("plain/../name.h5"), "plain/../name.h5") << "spelled as given";
+  const std::string here = std::filesystem::current_path().string();
+  EXPECT_EQ(storage_->real_path("plain/../name.h5"), here + "/plain/../name.h5");
+  EXPECT_EQ(storage_->real_path("././name.h5"), here + "/name.h5");
   EXPECT_EQ(storage_->real_path(at("one")), at("real.h5"));
   EXPECT_EQ(storage_->real_path(at("two")), at("real.h5"));
   EXPECT_EQ(storage_->real_path(at("up")), at("deep/data.h5"));
