@@ -115,7 +115,7 @@ class Guard(unittest.TestCase):
                                 env=environment, capture_output=True, text=True, timeout=60,
                                 check=False)
         self.assertNotEqual(result.returncode, FINE)
-        self.assertIn("sluice: victim.h5: libhdf5 crashed (SIGSEGV)", result.stderr)
+        self.assertIn("victim.h5: libhdf5 crashed (SIGSEGV)", result.stderr)
 
 
 def children(process):
