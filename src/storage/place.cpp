@@ -102,6 +102,17 @@ std::string without_end_slashes(std::string path) {
   return path;
 }
 
+/// In the current folder, where it is relative. ".." stays, because what it means depends on links.
+std::string in_full(const std::string& path) {
+  if (path.starts_with('/')) return path;
+  std::error_code problem;
+  const std::filesystem::path folder = std::filesystem::current_path(problem);
+  if (problem) throw system_error(path, "finding the current folder", problem.value());
+  std::string_view below = path;
+  while (below.starts_with("./")) below.remove_prefix(2);
+  return (folder / below).string();
+}
+
 /// Resolves links in the folders too, so that ".." in it means what the kernel takes it for.
 std::string from_the_root(const std::string& path, const std::string& link) {
   std::error_code problem;
@@ -123,10 +134,11 @@ std::string follow_links(const std::string& path) {
   for (int links = 0; links < most_links; ++links) {
     std::error_code problem;
     const std::filesystem::path target = std::filesystem::read_symlink(at, problem);
-    if (problem) return links == 0 ? at : from_the_root(at, path);  // not a link, or nothing there
+    if (problem)
+      return links == 0 ? in_full(at) : from_the_root(at, path);  // not a link, or nothing there
     const std::string next =
         without_end_slashes((std::filesystem::path(folder_of(at)) / target).string());
-    if (!is_same(at, next)) return at;
+    if (!is_same(at, next)) return in_full(at);
     at = next;
   }
   throw Error(Code::permission, path +

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <optional>
 #include <stdio.h>
-#include <string_view>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -303,21 +302,7 @@ bool PosixStorage::is_there(const std::string& path, struct stat& status) const 
   throw system_error(path, describe(Call::exists), problem);
 }
 
-std::string PosixStorage::real_path(const std::string& path) {
-  const std::string target = follow_links(path);
-  if (target.starts_with('/')) {
-    return target;
-  }
-  std::error_code problem;
-  const std::string folder = std::filesystem::current_path(problem).string();
-  if (problem) {
-    throw system_error(path, "finding the current folder", problem.value());
-  }
-  // ".." stays, because what it means depends on links.
-  std::string_view below = target;
-  while (below.starts_with("./")) below.remove_prefix(2);
-  return folder + (folder.ends_with('/') ? "" : "/") + std::string(below);
-}
+std::string PosixStorage::real_path(const std::string& path) { return follow_links(path); }
 
 void PosixStorage::rename(const std::string& from, const std::string& to) {
   const Place old_place = place_of(from);
