@@ -10,6 +10,7 @@
 #include "exec/transport/solo_transport.hpp"
 #include "help.hpp"
 #include "layout/titled.hpp"
+#include "model/base64.hpp"
 #include "model/name.hpp"
 #include "sluice/error.hpp"
 #include "text/text.hpp"
@@ -55,27 +56,10 @@ std::string html(std::string_view text) {
   return out;
 }
 
-std::string base64(std::span<const std::byte> bytes) {
-  constexpr std::string_view letters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - at);
-    std::uint32_t word = 0;
-    for (std::size_t i = 0; i < 3; ++i) {
-      word = word << 8 | (i < count ? std::to_integer<std::uint32_t>(bytes[at + i]) : 0);
-    }
-    for (std::size_t i = 0; i < 4; ++i) {
-      out += i <= count ? letters[word >> (18 - 6 * i) & 63] : '=';
-    }
-  }
-  return out;
-}
-
 std::string image(const Picture& picture, const std::string& what) {
   const auto png = encode_png(picture.bytes(), picture.width(), picture.height());
   return fmt::format("<img width=\"{}\" height=\"{}\" alt=\"{}\" src=\"data:image/png;base64,{}\">",
-                     picture.width(), picture.height(), html(what), base64(png));
+                     picture.width(), picture.height(), html(what), model::base64(png));
 }
 
 std::string row(const std::vector<std::string>& cells, const char* tag = "td") {

@@ -1,56 +1,51 @@
 // The attribute by which xarray knows missing values in version 3: an integer as it is, a
 // floating-point number as base64 of its eight bytes (xarray.backends.zarr.FillValueCoder).
-#include <array>
-#include <bit>
 #include <cstdint>
-#include <string>
-#include <string_view>
-#include <utility>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <vector>
 
 #include "layout/zarr/fill_value.hpp"
 #include "layout/zarr/format.hpp"
+#include "model/base64.hpp"
+#include "model/fill.hpp"
 
 namespace sluice::layout::zarr {
 
 namespace {
 
-/// RFC 4648, of eight bytes.
-std::string base64(double value) {
-  constexpr std::string_view digits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  auto bits = std::bit_cast<std::uint64_t>(value);
-  std::array<std::uint32_t, 9> bytes{};  // lowest first, and a zero
-  for (std::size_t i = 0; i < 8; ++i, bits >>= 8) {
-    bytes[i] = static_cast<std::uint32_t>(bits & 0xff);
+double floating_fill(const model::Definition& definition) {
+  std::vector<std::byte> element(definition.type.bytes);
+  model::fill(element, definition.type, definition.fill);
+  double wide = 0;
+  float narrow = 0;
+  if (definition.type.kind == Kind::f64) {
+    std::memcpy(&wide, element.data(), sizeof wide);
+    return wide;
   }
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::uint32_t three = bytes[i] << 16 | bytes[i + 1] << 8 | bytes[i + 2];
-    for (const int shift : {18, 12, 6, 0}) {
-      text += digits[three >> shift & 63];
-    }
-  }
-  text.back() = '=';  // for the zero
-  return text;
+  std::memcpy(&narrow, element.data(), sizeof narrow);
+  return narrow;
 }
 
 }  // namespace
 
 std::optional<model::Attribute> fill_attribute(const model::Definition& definition) {
-  const bool is_number = definition.type.kind >= Kind::i8 && definition.type.kind <= Kind::f64;
-  if (!definition.partial || !is_number) {
+  const Kind kind = definition.type.kind;
+  if (!definition.partial || kind < Kind::i8 || kind > Kind::f64) {
     return std::nullopt;
   }
-  const auto json = fill_json(definition.fill, definition.type);
-  model::AttributeValue value;
-  if (definition.type.kind == Kind::f32 || definition.type.kind == Kind::f64) {
-    value = base64(float_of(json));
-  } else if (json.get<double>() > static_cast<double>(INT64_MAX)) {
-    return std::nullopt;  // attributes hold no such number
-  } else {
-    value = json.get<std::int64_t>();
+  if (kind == Kind::f32 || kind == Kind::f64) {
+    const double value = floating_fill(definition);
+    return model::Attribute{definition.name, "_FillValue",
+                            model::base64(std::as_bytes(std::span(&value, 1)))};
   }
-  return model::Attribute{definition.name, "_FillValue", std::move(value)};
+  const auto value = fill_json(definition.fill, definition.type);
+  constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > most) {
+    return std::nullopt;  // attributes hold no such number
+  }
+  return model::Attribute{definition.name, "_FillValue", value.get<std::int64_t>()};
 }
 
 }  // namespace sluice::layout::zarr
