@@ -1,27 +1,35 @@
 #include "layout/zarr/node_order.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace sluice::layout::zarr {
 
 Json by_group(Json nodes) {
-  std::vector<std::string> names;
-  for (const auto& [name, node] : nodes.items()) {
-    names.push_back(name);
-  }
-  const auto place = [](const std::string& name) {
-    const std::size_t slash = name.rfind('/');
-    return std::pair(std::count(name.begin(), name.end(), '/'),
-                     name.substr(0, slash == std::string::npos ? 0 : slash));
+  struct Placed {
+    std::ptrdiff_t depth;
+    std::string group;
+    Json::object_t::value_type* node;
   };
-  std::stable_sort(names.begin(), names.end(),
-                   [&](const std::string& a, const std::string& b) { return place(a) < place(b); });
+  std::vector<Placed> all;
+  for (auto& node : nodes.get_ref<Json::object_t&>()) {
+    const std::string& name = node.first;
+    const std::size_t slash = name.rfind('/');
+    all.push_back({std::count(name.begin(), name.end(), '/'),
+                   name.substr(0, slash == std::string::npos ? 0 : slash), &node});
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Placed& a, const Placed& b) {
+    return std::tie(a.depth, a.group) < std::tie(b.depth, b.group);
+  });
   Json ordered = Json::object();
-  for (const std::string& name : names) {
-    ordered[name] = std::move(nodes[name]);
+  auto& into = ordered.get_ref<Json::object_t&>();  // whose operator[] searches all names
+  into.reserve(all.size());
+  for (const Placed& placed : all) {
+    into.emplace_back(placed.node->first, std::move(placed.node->second));
   }
   return ordered;
 }

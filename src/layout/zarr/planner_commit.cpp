@@ -85,11 +85,11 @@ void ZarrPlanner::find_data(std::uint32_t variable) {
     has_data = file_.object_bytes(object_of(variable, shard, 0)).has_value();
   }
   if (!has_data && shards > most_looked_for) {
-    throw Error(Code::unsupported, file_.path() + ": " + definitions_[variable].name +
-                                       ": none of " + "its first " +
-                                       std::to_string(most_looked_for) +
-                                       " objects is there, and it has more: whether it was written "
-                                       "is not known: write a new store");
+    throw Error(Code::unsupported,
+                file_.path() + ": " + definitions_[variable].name + ": none of its first " +
+                    std::to_string(most_looked_for) +
+                    " objects is there, and it has more: whether it was written is not known: "
+                    "write a new store");
   }
 }
 
