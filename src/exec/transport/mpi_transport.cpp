@@ -335,13 +335,14 @@ std::unique_ptr<Transport> make_mpi(const Comm& comm, const MpiOptions& options)
                 "intracommunicator of which this rank is a member");
   }
   const auto channels = MpiChannels::of(own);
+  const MpiChannels::State all =
+      agree_at_open(own, channels ? channels->state() : MpiChannels::State{}, options);
   if (!channels) {
     auto core =
         std::make_shared<MpiCore>(MpiChannel::alone(duplicate(own, options.timeout_s)), options);
     const NodePlace place = find_place(*core);
     return std::make_unique<MpiTransport>(core, place.node, place.nodes);
   }
-  const MpiChannels::State all = agree_at_open(own, channels->state(), options);
   auto channel = channels->take(all);
   if (!channel) {
     channel = channels->add(duplicate(own, options.timeout_s), all);
