@@ -127,9 +127,10 @@ const Program& program() {
 
 /// Null: nothing behind this library has it.
 void* find_function(const char* name) {
-  void* const function = next_interface(name);
-  return function == nullptr && program().handle != nullptr ? dlsym(program().handle, name)
-                                                            : function;
+  if (void* const next = next_interface(name)) {
+    return next;
+  }
+  return program().handle != nullptr ? dlsym(program().handle, name) : nullptr;
 }
 
 }  // namespace

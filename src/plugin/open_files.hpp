@@ -45,7 +45,7 @@ class OpenFile {
   /// Cuts or grows to end().
   void cut();
   void commit();
-  /// Of the last OpenFile of a file: commits what is left. Only once.
+  /// Commits what is left; the last OpenFile of a file ends its writing. Only once.
   void close();
 
  private:
