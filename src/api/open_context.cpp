@@ -37,7 +37,7 @@ std::shared_ptr<storage::Storage> object_store(exec::Transport& transport, const
 
 }  // namespace
 
-OpenContext context_on(const Comm& comm, const std::string& path, const Options& options) {
+OpenContext context_on(const Comm& comm, const OpenRequest& request, const Options& options) {
   OpenContext context;
   auto connect = [&](const Options& wanted) {
     exec::MpiOptions mpi;
@@ -47,13 +47,14 @@ OpenContext context_on(const Comm& comm, const std::string& path, const Options&
   };
   context.uses_mpi = true;
   connect(options);
-  context.settings = settings::resolve(*context.transport, path, options);
+  context.settings = settings::resolve(*context.transport, request.path, options);
   const Options& wanted = context.settings.options;
+  require_same(*context.transport, request, context.settings);
   if (wanted.timeout_s != options.timeout_s || wanted.ranks_per_node != options.ranks_per_node) {
     context.transport.reset();
     connect(wanted);
   }
-  context.storage = object_store(*context.transport, path, wanted);
+  context.storage = object_store(*context.transport, request.path, wanted);
   if (context.storage == nullptr) {
     context.storage = wanted.storage == "mpiio" ? storage::make_mpiio(comm, wanted.hints)
                                                 : storage::make(wanted.storage);
@@ -61,15 +62,16 @@ OpenContext context_on(const Comm& comm, const std::string& path, const Options&
   return context;
 }
 
-OpenContext context_on(std::unique_ptr<exec::Transport> transport, const std::string& path,
+OpenContext context_on(std::unique_ptr<exec::Transport> transport, const OpenRequest& request,
                        const Options& options) {
   OpenContext context;
   context.transport = std::move(transport);
-  context.settings = settings::resolve(*context.transport, path, options);
+  context.settings = settings::resolve(*context.transport, request.path, options);
   const Options& wanted = context.settings.options;
+  require_same(*context.transport, request, context.settings);
   context.uses_mpi = wanted.storage == "mpiio";
   constexpr Comm self(sluice_comm{SLUICE_COMM_SELF, 0, 0});
-  context.storage = object_store(*context.transport, path, wanted);
+  context.storage = object_store(*context.transport, request.path, wanted);
   if (context.storage == nullptr) {
     context.storage =
         context.uses_mpi ? storage::make_mpiio(self, wanted.hints) : storage::make(wanted.storage);
@@ -77,9 +79,7 @@ OpenContext context_on(std::unique_ptr<exec::Transport> transport, const std::st
   return context;
 }
 
-namespace {
-
-const char* mode_text(Mode mode) {
+const char* purpose_of(Mode mode) {
   switch (mode) {
     case Mode::read:
       return "to read";
@@ -92,8 +92,6 @@ const char* mode_text(Mode mode) {
   }
   return "in an unknown mode";
 }
-
-}  // namespace
 
 void say_notice(const exec::Transport& transport, const settings::Settings& settings) {
   static std::mutex mutex;
@@ -110,17 +108,18 @@ void say_notice(const exec::Transport& transport, const settings::Settings& sett
   say("sluice: " + settings.notice);
 }
 
-void require_same(exec::Transport& transport, const std::string& path, Mode mode,
+void require_same(exec::Transport& transport, const OpenRequest& request,
                   const settings::Settings& settings) {
+  const std::string& path = request.path;
   model::ByteWriter out;
-  out.put(mode);
+  out.put(std::string(request.purpose));
   out.put(settings::explain_options(path, settings));
   const auto digest = static_cast<std::int64_t>(codec::checksum(out.take()));
   // The maximum of a value and of its complement tells whether all ranks have the same.
   std::int64_t same[] = {digest, ~digest};
   exec::agree(transport, nullptr, same);
   if (same[0] != ~same[1]) {
-    exec::Said mine{"opens " + path, {mode_text(mode)}};
+    exec::Said mine{"opens " + path, {request.purpose}};
     for (const settings::Option& option : settings::option_table()) {
       mine.how.push_back(std::string("with ") + option.name + " = " + option.get(settings.options));
     }

@@ -18,10 +18,19 @@ struct OpenContext {
   bool uses_mpi = false;  ///< transport or storage
 };
 
+/// What is opened, and what for; the same on every rank.
+struct OpenRequest {
+  std::string path;
+  const char* purpose;  ///< "to read", for messages
+};
+
+const char* purpose_of(Mode mode);
+
 /// Collective over `comm`, which is duplicated. The environment and sluice.toml override `options`.
-OpenContext context_on(const Comm& comm, const std::string& path, const Options& options);
+/// Errors as those of require_same().
+OpenContext context_on(const Comm& comm, const OpenRequest& request, const Options& options);
 /// The same over a transport that does not use MPI.
-OpenContext context_on(std::unique_ptr<exec::Transport> transport, const std::string& path,
+OpenContext context_on(std::unique_ptr<exec::Transport> transport, const OpenRequest& request,
                        const Options& options);
 
 /// On rank 0: prints Settings::notice, each once in a process.
@@ -29,7 +38,7 @@ void say_notice(const exec::Transport& transport, const settings::Settings& sett
 
 /// Collective. Error divergent if the ranks open different things, and would wait for each other
 /// later.
-void require_same(exec::Transport& transport, const std::string& path, Mode mode,
+void require_same(exec::Transport& transport, const OpenRequest& request,
                   const settings::Settings& settings);
 
 }  // namespace sluice::detail

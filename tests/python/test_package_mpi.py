@@ -111,6 +111,30 @@ def test_ranks_that_define_different_variables_can_commit_nothing(folder):
     assert not (folder / "divergent.h5").exists()
 
 
+OPENERS = {
+    "file": lambda path, **options: sluice.open(path, "w", comm=COMM, **options),
+    "sessions": lambda path, **options: sluice.open_sessions(path, "w", comm=COMM, **options),
+    "checkpoint": lambda path, **options: sluice.Checkpoint(path, comm=COMM, **options),
+}
+
+
+@pytest.mark.parametrize("kind", OPENERS)
+def test_an_option_that_one_rank_misspells_is_an_error_on_all(folder, kind):
+    odd = RANK == RANKS - 1
+    with pytest.raises(sluice.Error) as caught:
+        OPENERS[kind](folder / "options.h5", **(QUICK | ({"stratgy": "auto"} if odd else {})))
+    assert caught.value.code == Code.INVALID_ARGUMENT
+    assert f"rank {RANKS - 1}: " in str(caught.value) or RANKS == 1
+
+
+@pytest.mark.skipif(RANKS == 1, reason="one rank agrees with itself")
+def test_ranks_that_open_on_different_storages_are_told(folder):
+    storage = "mpiio" if RANK == RANKS - 1 else "posix"
+    with pytest.raises(sluice.Error) as caught:
+        sluice.open(folder / "storage.h5", "w", comm=COMM, storage=storage, **QUICK)
+    assert caught.value.code == Code.DIVERGENT and "mpiio" in str(caught.value)
+
+
 def test_parts_of_the_communicator_and_serial_files_beside(folder):
     half = COMM.Split(RANK % 2)
     with sluice.open(folder / f"half-{RANK % 2}.h5", "w", comm=half, **QUICK) as out, \

@@ -1,20 +1,12 @@
 // The C interface: the library, opening and closing.
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <mutex>
 
 #include "api/c/c_api_handle.hpp"
-#include "api/config/settings.hpp"
-#include "exec/transport/solo_transport.hpp"
+#include "api/c/opening.hpp"
 #include "mpi/process.hpp"
 
 using sluice::Code;
-using sluice::Comm;
-using sluice::Error;
-using sluice::Mode;
-using sluice::Options;
-using sluice::detail::FileImpl;
 using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
 
 #ifndef SLUICE_VERSION
@@ -57,19 +49,16 @@ size_t sluice_type_bytes(sluice_type type) { return loose_type(type).bytes; }
 
 namespace {
 
-using Opener = std::unique_ptr<FileImpl> (*)(const Comm&, const std::string&, Mode, const Options&);
-
-int open_with(Opener opener, const Comm& comm, const char* path, const char* mode,
-              const char* options, sluice_file** file) noexcept {
+template <class Where>
+int open_on(const Where& where, const char* path, const char* mode, const char* options,
+            sluice_file** file) noexcept {
   sluice_file* handle = nullptr;
   try {
     require(static_cast<void*>(file), "the place for the file handle");
     *file = nullptr;
-    const std::string name = text_of(path, "path");
-    const Mode meant = mode_of(mode);
-    const Options parsed = sluice::parse_options(options == nullptr ? "" : options);
+    const Opening opening = where.parse(path, mode, options);
     handle = take_handle();
-    auto impl = opener(comm, name, meant, parsed);
+    auto impl = where.open(opening);
     handle->impl = impl.get();
     handle->file = std::make_unique<sluice::File>(std::move(impl));
     handle->budget_bytes = handle->impl->options().budget_bytes;
@@ -84,54 +73,21 @@ int open_with(Opener opener, const Comm& comm, const char* path, const char* mod
   }
 }
 
-void finish_mpi(const sluice::storage::OwnProcess& starter) {
-  if (!starter.is_here()) {
-    return;  // in a forked child, which is not one of the ranks
-  }
-  if (!sluice::mpi::comms().is_finalized()) {
-    sluice::mpi::comms().finalize();
-  }
-}
-
-/// For storages that need MPI in a program that has none.
-void start_mpi() {
-  sluice::mpi::load();
-  if (!sluice::mpi::comms().is_initialized()) {
-    sluice::mpi::comms().init(nullptr, nullptr);
-    static const sluice::storage::OwnProcess starter;
-    std::atexit([] { finish_mpi(starter); });
-  }
-}
-
 }  // namespace
-
-std::unique_ptr<FileImpl> sluice::c_api::open_mpi(const Comm& comm, const std::string& path,
-                                                  Mode mode, const Options& options) {
-  refuse_null(comm, path + ": open");
-  return std::make_unique<FileImpl>(comm, path, mode, options);
-}
-
-std::unique_ptr<FileImpl> sluice::c_api::open_serial(const Comm&, const std::string& path,
-                                                     Mode mode, const Options& options) {
-  if (options.storage == "mpiio") {
-    start_mpi();
-  }
-  return std::make_unique<FileImpl>(sluice::exec::make_solo(), path, mode, options);
-}
 
 int sluice_open_comm(sluice_comm comm, const char* path, const char* mode, const char* options,
                      sluice_file** file) {
-  return open_with(open_mpi, comm, path, mode, options, file);
+  return open_on(OnComm(comm), path, mode, options, file);
 }
 
 int sluice_open_f(int comm, const char* path, const char* mode, const char* options,
                   sluice_file** file) {
-  return open_with(open_mpi, comm_of_fortran(comm), path, mode, options, file);
+  return open_on(OnComm(comm_of_fortran(comm)), path, mode, options, file);
 }
 
 int sluice_open_serial(const char* path, const char* mode, const char* options,
                        sluice_file** file) {
-  return open_with(open_serial, Comm(), path, mode, options, file);
+  return open_on(OnSelf(), path, mode, options, file);
 }
 
 int sluice_close(sluice_file* file) {

@@ -4,6 +4,7 @@
 
 #include "api/c/c_api_handle.hpp"
 #include "api/c/c_api_session.hpp"
+#include "api/c/opening.hpp"
 #include "api/c/strided.hpp"
 #include "api/checkpoint/checkpoint_impl.hpp"
 #include "api/config/settings.hpp"
@@ -12,7 +13,6 @@
 
 using sluice::CheckpointOptions;
 using sluice::Code;
-using sluice::Comm;
 using sluice::Error;
 using sluice::Shape;
 using sluice::detail::CheckpointImpl;
@@ -47,17 +47,33 @@ CheckpointOptions options_of(const sluice_checkpoint_options* given) {
   return options;
 }
 
-/// `make(path, options)` gives the implementation.
-template <class Make>
-int open_checkpoint(const char* path, const sluice_checkpoint_options* options,
+struct CheckpointOpening {
+  std::string path;
+  CheckpointOptions options;
+};
+
+/// `make(opening)` gives the implementation.
+template <class Where, class Make>
+int open_checkpoint(const Where& where, const char* path, const sluice_checkpoint_options* options,
                     sluice_checkpoint** checkpoint, Make&& make) noexcept {
   return guarded([&] {
     require(static_cast<void*>(checkpoint), "the place for the handle");
     *checkpoint = nullptr;
-    const std::string name = text_of(path, "path");
+    const CheckpointOpening opening = where.before([&] {
+      return CheckpointOpening{text_of(path, "path"), options_of(options)};
+    });
     auto made = std::make_unique<sluice_checkpoint>();
-    made->impl = make(name, options_of(options));
+    made->impl = make(opening);
     *checkpoint = made.release();
+  });
+}
+
+int open_checkpoint_on(const OnComm& where, const char* path,
+                       const sluice_checkpoint_options* options,
+                       sluice_checkpoint** checkpoint) noexcept {
+  return open_checkpoint(where, path, options, checkpoint, [&](const CheckpointOpening& opening) {
+    return std::make_unique<CheckpointImpl>(where.comm(opening.path), opening.path,
+                                            opening.options);
   });
 }
 
@@ -158,25 +174,19 @@ std::uint32_t capacity_of(const std::string& name, int64_t capacity) {
 int sluice_checkpoint_open_comm(sluice_comm comm, const char* path,
                                 const sluice_checkpoint_options* options,
                                 sluice_checkpoint** checkpoint) {
-  return open_checkpoint(path, options, checkpoint, [&](const std::string& name, const auto& o) {
-    refuse_null(comm, name + ": open");
-    return std::make_unique<CheckpointImpl>(Comm(comm), name, o);
-  });
+  return open_checkpoint_on(OnComm(comm), path, options, checkpoint);
 }
 
 int sluice_checkpoint_open_f(int comm, const char* path, const sluice_checkpoint_options* options,
                              sluice_checkpoint** checkpoint) {
-  return open_checkpoint(path, options, checkpoint, [&](const std::string& name, const auto& o) {
-    const Comm handle = comm_of_fortran(comm);
-    refuse_null(handle, name + ": open");
-    return std::make_unique<CheckpointImpl>(handle, name, o);
-  });
+  return open_checkpoint_on(OnComm(comm_of_fortran(comm)), path, options, checkpoint);
 }
 
 int sluice_checkpoint_open_serial(const char* path, const sluice_checkpoint_options* options,
                                   sluice_checkpoint** checkpoint) {
-  return open_checkpoint(path, options, checkpoint, [&](const std::string& name, const auto& o) {
-    return std::make_unique<CheckpointImpl>(sluice::exec::make_solo(), name, o);
+  return open_checkpoint(OnSelf(), path, options, checkpoint, [](const CheckpointOpening& opening) {
+    return std::make_unique<CheckpointImpl>(sluice::exec::make_solo(), opening.path,
+                                            opening.options);
   });
 }
 

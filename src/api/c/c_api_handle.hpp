@@ -135,12 +135,6 @@ std::string text_of(const char* text, const char* what);
 
 /// "r", "w", "x" or "a". Error invalid_argument otherwise.
 Mode mode_of(const char* text);
-/// Collective over `comm`; Error invalid_argument for MPI_COMM_NULL.
-std::unique_ptr<detail::FileImpl> open_mpi(const Comm& comm, const std::string& path, Mode mode,
-                                           const Options& options);
-/// This process alone; MPI is started if the storage needs it.
-std::unique_ptr<detail::FileImpl> open_serial(const Comm& comm, const std::string& path, Mode mode,
-                                              const Options& options);
 
 /// Error invalid_argument if it is not a type.
 Type type_of_code(sluice_type code, const char* what);

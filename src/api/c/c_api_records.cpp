@@ -1,16 +1,13 @@
 // The C interface of records.
 #include "api/c/c_api_handle.hpp"
-#include "api/config/settings.hpp"
+#include "api/c/opening.hpp"
 #include "api/records/records_impl.hpp"
 #include "sluice/records.h"
 #include "sluice/records_inline.h"
 
 using sluice::Code;
-using sluice::Comm;
 using sluice::Error;
-using sluice::Mode;
 using sluice::Options;
-using sluice::detail::FileImpl;
 using sluice::detail::RecordsImpl;
 using sluice::layout::records::scalar_bytes;
 using sluice::layout::records::ScalarCode;
@@ -53,20 +50,19 @@ sluice_part_place* place_of(LayoutPlace& place) {
 
 constexpr std::int64_t most_quick = 1 << 30;  ///< limit for which no product overflows
 
-using Open = std::unique_ptr<FileImpl> (*)(const Comm&, const std::string&, Mode, const Options&);
-
-int open_records(Open open, const Comm& comm, const char* path, const char* mode,
-                 const char* options, int parts, sluice_records** records) noexcept {
+template <class Where>
+int open_records(const Where& where, const char* path, const char* mode, const char* options,
+                 int parts, sluice_records** records) noexcept {
   return guarded([&] {
     require(static_cast<void*>(records), "the place for the handle");
     *records = nullptr;
-    const std::string name = text_of(path, "path");
-    const Mode meant = mode_of(mode);
-    const Options parsed = sluice::parse_options(options == nullptr ? "" : options);
+    const Opening opening = where.parse(path, mode, options);
     auto made = std::make_unique<sluice_records>();
     made->impl = std::make_unique<RecordsImpl>(
-        [&](const Options& wanted) { return open(comm, name, meant, wanted); }, meant, parts,
-        parsed);
+        [&](const Options& wanted) {
+          return where.open({opening.path, opening.mode, wanted});
+        },
+        opening.mode, parts, opening.options);
     made->parts.resize(static_cast<std::size_t>(parts));
     for (int i = 0; i < parts; ++i) {
       RecordsImpl::Stream& stream = made->impl->stream(i);
@@ -102,17 +98,17 @@ RecordsImpl& impl_of(sluice_part* part) {
 
 int sluice_records_open_comm(sluice_comm comm, const char* path, const char* mode,
                              const char* options, sluice_records** records) {
-  return open_records(open_mpi, comm, path, mode, options, 1, records);
+  return open_records(OnComm(comm), path, mode, options, 1, records);
 }
 
 int sluice_records_open_f(int comm, const char* path, const char* mode, const char* options,
                           sluice_records** records) {
-  return open_records(open_mpi, comm_of_fortran(comm), path, mode, options, 1, records);
+  return open_records(OnComm(comm_of_fortran(comm)), path, mode, options, 1, records);
 }
 
 int sluice_records_open_parts(const char* path, const char* mode, const char* options, int parts,
                               sluice_records** records) {
-  return open_records(open_serial, Comm(), path, mode, options, parts, records);
+  return open_records(OnSelf(), path, mode, options, parts, records);
 }
 
 int sluice_records_parts(const sluice_records* records) {

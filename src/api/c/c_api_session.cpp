@@ -1,18 +1,13 @@
 // The C interface: sessions.
 #include "api/c/c_api_session.hpp"
 
-#include <cstring>
-
 #include "api/c/c_api_handle.hpp"
+#include "api/c/opening.hpp"
 #include "api/session/session_impl.hpp"
-#include "exec/transport/solo_transport.hpp"
 
-using sluice::Comm;
 using sluice::Error;
-using sluice::Mode;
 using sluice::Session;
 using sluice::SessionFile;
-using sluice::detail::OpenContext;
 using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
 
 namespace sluice::c_api {
@@ -58,47 +53,34 @@ std::function<void(const Error*)> call_of(sluice_done done, void* user) {
   };
 }
 
-template <class MakeContext>
-int open_on(MakeContext&& make_context, const char* path, const char* mode, const char* options,
+template <class Where>
+int open_on(const Where& where, const char* path, const char* mode, const char* options,
             sluice_session_file** file) noexcept {
   return guarded_on(static_cast<const void*>(file), [&] {
     *file = nullptr;
-    const std::string name = text_of(path, "path");
-    const Mode meant = mode_of(mode);
-    OpenContext context =
-        make_context(name, sluice::parse_options(options == nullptr ? "" : options));
-    auto made = std::make_unique<sluice_session_file>(sluice_session_file{SessionFile(
-        std::make_unique<sluice::detail::SessionImpl>(std::move(context), name, meant))});
+    const Opening opening = where.parse(path, mode, options);
+    auto made = std::make_unique<sluice_session_file>(
+        sluice_session_file{SessionFile(std::make_unique<sluice::detail::SessionImpl>(
+            where.context(opening), opening.path, opening.mode))});
     *file = made.release();
   });
-}
-
-int open_on_mpi(const Comm& comm, const char* path, const char* mode, const char* options,
-                sluice_session_file** file) noexcept {
-  const auto context = [&](const std::string& name, const sluice::Options& parsed) {
-    return sluice::detail::context_on(comm, name, parsed);
-  };
-  return open_on(context, path, mode, options, file);
 }
 
 }  // namespace
 
 int sluice_session_file_open_comm(sluice_comm comm, const char* path, const char* mode,
                                   const char* options, sluice_session_file** file) {
-  return open_on_mpi(comm, path, mode, options, file);
+  return open_on(OnComm(comm), path, mode, options, file);
 }
 
 int sluice_session_file_open_f(int comm, const char* path, const char* mode, const char* options,
                                sluice_session_file** file) {
-  return open_on_mpi(comm_of_fortran(comm), path, mode, options, file);
+  return open_on(OnComm(comm_of_fortran(comm)), path, mode, options, file);
 }
 
 int sluice_session_file_open_serial(const char* path, const char* mode, const char* options,
                                     sluice_session_file** file) {
-  const auto context = [](const std::string& name, const sluice::Options& parsed) {
-    return sluice::detail::context_on(sluice::exec::make_solo(), name, parsed);
-  };
-  return open_on(context, path, mode, options, file);
+  return open_on(OnSelf(), path, mode, options, file);
 }
 
 int sluice_session_start(sluice_session_file* file, int64_t offset, int64_t bytes,

@@ -30,17 +30,20 @@ bool is_of_storage(Code code) {
          code == Code::permission || code == Code::locked;
 }
 
+constexpr const char* purpose = "for checkpoints";
+
 double wall_clock_s() { return model::from_ns(model::wall_clock_ns()); }
 
 }  // namespace
 
 CheckpointImpl::CheckpointImpl(const Comm& comm, const std::string& path,
                                const CheckpointOptions& options)
-    : CheckpointImpl(context_on(comm, path, options.file), path, options) {}
+    : CheckpointImpl(context_on(comm, {path, purpose}, options.file), path, options) {}
 
 CheckpointImpl::CheckpointImpl(std::unique_ptr<exec::Transport> transport, const std::string& path,
                                const CheckpointOptions& options)
-    : CheckpointImpl(context_on(std::move(transport), path, options.file), path, options) {}
+    : CheckpointImpl(context_on(std::move(transport), {path, purpose}, options.file), path,
+                     options) {}
 
 CheckpointImpl::CheckpointImpl(OpenContext context, const std::string& path,
                                const CheckpointOptions& options)

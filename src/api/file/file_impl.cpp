@@ -7,11 +7,11 @@
 namespace sluice::detail {
 
 FileImpl::FileImpl(const Comm& comm, const std::string& path, Mode mode, const Options& options)
-    : FileImpl(context_on(comm, path, options), path, mode) {}
+    : FileImpl(context_on(comm, {path, purpose_of(mode)}, options), path, mode) {}
 
 FileImpl::FileImpl(std::unique_ptr<exec::Transport> transport, const std::string& path, Mode mode,
                    const Options& options)
-    : FileImpl(context_on(std::move(transport), path, options), path, mode) {}
+    : FileImpl(context_on(std::move(transport), {path, purpose_of(mode)}, options), path, mode) {}
 
 FileImpl::FileImpl(OpenContext context, const std::string& path, Mode mode)
     : owned_(std::move(context.transport)),
@@ -27,11 +27,12 @@ FileImpl::FileImpl(OpenContext context, const std::string& path, Mode mode)
 FileImpl::FileImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
                    const std::string& path, Mode mode, const Options& options)
     : transport_(transport), storage_(std::move(storage)), path_(path) {
-  open(mode, settings::resolve(transport_, path_, options));
+  const settings::Settings settings = settings::resolve(transport_, path_, options);
+  require_same(transport_, {path_, purpose_of(mode)}, settings);
+  open(mode, settings);
 }
 
 void FileImpl::open(Mode mode, const settings::Settings& settings) {
-  require_same(transport_, path_, mode, settings);
   say_notice(transport_, settings);
   const Options& options = options_ = settings.options;
   const bool explains = settings.explain && transport_.rank() == 0;

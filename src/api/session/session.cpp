@@ -65,12 +65,13 @@ SessionImpl::SessionImpl(OpenContext context, const std::string& path, Mode mode
 SessionImpl::SessionImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
                          const std::string& path, Mode mode, const Options& options)
     : path_(path) {
-  open(transport, std::move(storage), path, mode, settings::resolve(transport, path, options));
+  const settings::Settings settings = settings::resolve(transport, path, options);
+  require_same(transport, {path, purpose_of(mode)}, settings);
+  open(transport, std::move(storage), path, mode, settings);
 }
 
 void SessionImpl::open(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
                        const std::string& path, Mode mode, const settings::Settings& settings) {
-  require_same(transport, path, mode, settings);
   say_notice(transport, settings);
   sessions_ = std::make_unique<Sessions>(transport, std::move(storage), path, opening_of(mode),
                                          settings.options);
@@ -102,8 +103,8 @@ void SessionImpl::drop_at_finalize() noexcept {
 
 SessionFile::SessionFile(const Comm& comm, const std::string& path, Mode mode,
                          const Options& options)
-    : impl_(std::make_unique<detail::SessionImpl>(detail::context_on(comm, path, options), path,
-                                                  mode)) {}
+    : impl_(std::make_unique<detail::SessionImpl>(
+          detail::context_on(comm, {path, detail::purpose_of(mode)}, options), path, mode)) {}
 SessionFile::SessionFile(std::unique_ptr<detail::SessionImpl> impl) : impl_(std::move(impl)) {}
 SessionFile::SessionFile(SessionFile&&) noexcept = default;
 SessionFile& SessionFile::operator=(SessionFile&& other) noexcept {

@@ -34,8 +34,8 @@ SessionService::~SessionService() {
 
 void SessionService::run(const std::string& path, Mode mode, const Options& options) {
   try {
-    OpenContext context =
-        context_on(exec::make_carried(carrier_, options.ranks_per_node), path, options);
+    OpenContext context = context_on(exec::make_carried(carrier_, options.ranks_per_node),
+                                     {path, purpose_of(mode)}, options);
     file_ = std::make_unique<SessionImpl>(std::move(context), path, mode);
     state_ = State::open;
     tell(Kind::opened, 0, nullptr);

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "exec/transport/agree.hpp"
 #include "exec/transport/mpi_collectives.hpp"
 #include "exec/transport/mpi_core.hpp"
 #include "model/clock.hpp"
@@ -276,23 +277,29 @@ mpi::Comm duplicate(mpi::Comm comm, double timeout_s) {
   return opening->comm;
 }
 
+struct AgreedAtOpen {
+  MpiChannels::State state;
+  bool has_failed;  ///< on some rank
+};
+
 // What the ranks agree on before an open. Error divergent, the same on all, if ranks_per_node
 // differs: some would use places that are known where others ask for theirs.
-MpiChannels::State agree_at_open(mpi::Comm comm, const MpiChannels::State& mine,
-                                 const MpiOptions& options) {
+AgreedAtOpen agree_at_open(mpi::Comm comm, const MpiChannels::State& mine,
+                           const MpiOptions& options, bool has_failed) {
+  if (mpi::comms().size(comm) == 1) {
+    return {mine, false};
+  }
   constexpr std::size_t states = std::tuple_size_v<MpiChannels::State>;
   struct Agreeing {
-    std::array<int, states + 2> mine;
-    std::array<int, states + 2> all;
+    std::array<int, states + 3> mine;
+    std::array<int, states + 3> all;
     mpi::Request request;
   };
   auto agreeing = std::make_unique<Agreeing>();
   std::copy(mine.begin(), mine.end(), agreeing->mine.begin());
   agreeing->mine[states] = options.ranks_per_node;
   agreeing->mine[states + 1] = -options.ranks_per_node;
-  if (mpi::comms().size(comm) == 1) {
-    return mine;
-  }
+  agreeing->mine[states + 2] = static_cast<int>(has_failed);
   const int rank = mpi::comms().rank(comm);
   if (mpi::comms().start_all_max(agreeing->mine, agreeing->all, comm, agreeing->request) !=
       mpi::success) {
@@ -304,20 +311,19 @@ MpiChannels::State agree_at_open(mpi::Comm comm, const MpiChannels::State& mine,
   wait_at_open(agreeing, rank, options.timeout_s);
   const int most = agreeing->all[states];
   const int fewest = -agreeing->all[states + 1];
-  if (most != fewest) {
+  const bool any_failed = agreeing->all[states + 2] != 0;
+  if (most != fewest && !any_failed) {
     throw Error(Code::divergent, "sluice: open: ranks_per_node is " + std::to_string(fewest) +
                                      " on one rank and " + std::to_string(most) +
                                      " on another: give all ranks the same");
   }
   MpiChannels::State all{};
   std::copy_n(agreeing->all.begin(), states, all.begin());
-  return all;
+  return {all, any_failed};
 }
 
-}  // namespace
-
-std::unique_ptr<Transport> make_mpi(const Comm& comm, const MpiOptions& options) {
-  check_options(options);
+// Error wrong_state or invalid_argument if nothing can be opened on it.
+mpi::Comm checked(const Comm& comm) {
   mpi::use(comm);
   mpi::Comms& comms = mpi::comms();
   if (!mpi::runs()) {
@@ -334,9 +340,12 @@ std::unique_ptr<Transport> make_mpi(const Comm& comm, const MpiOptions& options)
                 "sluice: open: the communicator is null or an intercommunicator: pass an "
                 "intracommunicator of which this rank is a member");
   }
-  const auto channels = MpiChannels::of(own);
-  const MpiChannels::State all =
-      agree_at_open(own, channels ? channels->state() : MpiChannels::State{}, options);
+  return own;
+}
+
+std::unique_ptr<Transport> connect(mpi::Comm own, const MpiChannels::State& all,
+                                   const std::shared_ptr<MpiChannels>& channels,
+                                   const MpiOptions& options) {
   if (!channels) {
     auto core =
         std::make_shared<MpiCore>(MpiChannel::alone(duplicate(own, options.timeout_s)), options);
@@ -360,6 +369,41 @@ std::unique_ptr<Transport> make_mpi(const Comm& comm, const MpiOptions& options)
     }
   }
   return std::make_unique<MpiTransport>(core, place->node, place->nodes);
+}
+
+// `failure` is this rank's (null: none). One of any rank is thrown on every rank.
+std::unique_ptr<Transport> connect_or_fail(const Comm& comm, MpiOptions options,
+                                           const std::exception_ptr& failure) {
+  const mpi::Comm own = checked(comm);
+  if (failure && mpi::comms().size(own) == 1) {
+    std::rethrow_exception(failure);
+  }
+  const auto channels = MpiChannels::of(own);
+  const auto [all, has_failed] = agree_at_open(
+      own, channels ? channels->state() : MpiChannels::State{}, options, failure != nullptr);
+  if (has_failed) {
+    options.ranks_per_node = 0;  // unknown on the rank that failed
+  }
+  auto transport = connect(own, all, channels, options);
+  if (has_failed) {
+    agree(*transport, failure);
+  }
+  return transport;
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> make_mpi(const Comm& comm, const MpiOptions& options) {
+  const std::exception_ptr failure = failure_of([&] { check_options(options); });
+  return connect_or_fail(comm, failure ? MpiOptions{} : options, failure);
+}
+
+void fail_open(const Comm& comm, const std::exception_ptr& failure) {
+  if (failure_of([&] { checked(comm); })) {
+    std::rethrow_exception(failure);  // no rank waits for this one
+  }
+  connect_or_fail(comm, MpiOptions{}, failure);
+  throw Error(Code::internal, "sluice: open: the ranks did not agree on a failure");
 }
 
 std::unique_ptr<Transport> make_mpi(const Comm& comm, double timeout_s) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <memory>
 
 #include "exec/transport/transport.hpp"
@@ -27,7 +28,8 @@ struct MpiOptions {
 /// over `comm`. When the transport and the last Pending of it are gone, the duplicate may serve the
 /// next one over `comm` (mpi_channels.hpp); after a failure, or once MPI is finalised, it is
 /// leaked. Error timeout if ranks are missing, invalid_argument for options out of range,
-/// wrong_state outside MPI_Init .. MPI_Finalize, mpi if the process has no suitable MPI.
+/// wrong_state outside MPI_Init .. MPI_Finalize, mpi if the process has no suitable MPI. If a rank
+/// of `comm` calls fail_open() instead, the error of that rank.
 ///
 /// Note for callers: after an error, memory passed to a start_send() that had not completed may
 /// still be read by MPI: keep it until MPI_Finalize. The bytes passed to a broadcast() that failed
@@ -35,5 +37,22 @@ struct MpiOptions {
 std::unique_ptr<Transport> make_mpi(const Comm& comm, const MpiOptions& options);
 /// The same with `timeout_s` alone.
 std::unique_ptr<Transport> make_mpi(const Comm& comm, double timeout_s);
+
+/// What a rank calls instead of make_mpi() when it failed before it: throws the error of the lowest
+/// such rank, there and on the ranks that called make_mpi().
+[[noreturn]] void fail_open(const Comm& comm, const std::exception_ptr& failure);
+
+/// Runs `work`, which belongs to this rank alone, before make_mpi() on `comm`. If it fails, so does
+/// make_mpi() on the other ranks.
+template <class Work>
+decltype(auto) before_open(const Comm& comm, Work&& work) {
+  std::exception_ptr failure;
+  try {
+    return work();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  fail_open(comm, failure);
+}
 
 }  // namespace sluice::exec
