@@ -102,9 +102,6 @@ struct Format {
   std::string (*refuse_definition)(const model::Definition& definition,
                                    const std::vector<model::Definition>& others) = nullptr;
   std::string (*refuse_attribute)(const model::Attribute& attribute) = nullptr;
-  /// What other programs ask for beside the fill value of a partial variable. For conversions.
-  /// Null: nothing.
-  std::optional<model::Attribute> (*fill_attribute)(const model::Definition& definition) = nullptr;
   /// The meaning of an attribute that is lost in the written file, although all its values are
   /// kept; "" if there is none. For conversions. Null: nothing.
   std::string (*change)(const model::Attribute& attribute) = nullptr;

@@ -101,6 +101,29 @@ class Convert(unittest.TestCase):
                     self.assertTrue(numpy.array_equal(read[name].values, [1, 2, numpy.nan, 3],
                                                       equal_nan=True), (ending, name))
 
+    def test_missing_values_in_stores_by_others_stay_missing_for_xarray(self):
+        x = numpy.array([1, 2, -99, 3.5])
+        values = xarray.Dataset({
+            "packed": ("x", [1, 2, -99, 3], {}, {"_FillValue": -99, "dtype": "i2"}),
+            "single": ("x", x, {}, {"_FillValue": numpy.float32(-99), "dtype": "f4"}),
+            "gaps": ("x", [1, numpy.nan, 2, 3], {}, {"_FillValue": numpy.nan, "dtype": "f8"}),
+            "whole": ("x", x, {}, {"_FillValue": None, "dtype": "f8"})})
+        for version in (2, 3):
+            source = new(".zarr")
+            values.to_zarr(source, zarr_format=version)
+            with xarray.open_zarr(source, consolidated=False) as before:
+                self.assertEqual(numpy.isnan(before["packed"].values).sum(), 1)
+                for ending in (".nc", ".h5", ".zarr"):
+                    target = self.converted(source, ending=ending)
+                    self.assertEqual(sluice("verify", target).returncode, FINE)
+                    with xarray.open_dataset(target, **XARRAY[ending]) as after:
+                        for name in values:
+                            self.assertTrue(before[name].equals(after[name]),
+                                            (version, ending, name))
+            target = self.converted(source, "--compress", "none", ending=".rec")
+            result = sluice("diff", source, target)
+            self.assertIn("different: 0 of", result.stdout)
+
     def test_text_that_zarr_cannot_hold_is_named(self):
         source = new_path()
         with h5py.File(source, "w") as file:

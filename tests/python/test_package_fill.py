@@ -8,6 +8,7 @@ import netCDF4
 import numpy as np
 import pytest
 import sluice
+import xarray
 import zarr
 
 QUICK = {"durability": "none"}
@@ -78,6 +79,49 @@ def test_what_is_written_is_read(tmp_path, ending, compress):
             assert same(data[f"stepped_{name}"].get(0, **raw), wanted), name
         found = np.asarray(stored(path, name))
         assert found.astype(name).tobytes() == wanted.tobytes(), name
+
+
+MASKED = {"i2": -99, "i8": -99, "u4": 99, "f4": 0.1, "f8": -99.5}
+
+
+def test_missing_values_of_a_store_are_missing_for_xarray(tmp_path):
+    read = {}
+    for ending, engine in (("nc", "netcdf4"), ("zarr", "zarr")):
+        path = tmp_path / f"own.{ending}"
+        with sluice.open(path, "w", **QUICK) as out:
+            for dtype, fill in MASKED.items():
+                out.define(dtype, dtype, (3,), steps=True, partial=True, fill=fill)
+            with out.step():
+                for dtype, fill in MASKED.items():
+                    out.put(dtype, np.array([1, fill, 3], dtype))
+        with sluice.open(path, "a", **QUICK) as out, out.step():
+            for dtype in MASKED:
+                out.put(dtype, np.array([4], dtype), start=(2,))
+        with xarray.open_dataset(path, engine=engine) as data:
+            read[ending] = data.load()
+    for dtype in MASKED:
+        values = read["zarr"][dtype].values
+        assert np.isnan(values).tolist() == [[False, True, False], [True, True, False]], dtype
+        assert np.array_equal(read["nc"][dtype].values, values, equal_nan=True), dtype
+
+
+def test_a_step_without_a_put_has_no_empty_object(tmp_path):
+    path = tmp_path / "untouched.zarr"
+    with sluice.open(path, "w", durability="step") as out:
+        out.define("v", "u2", (20,), steps=True, varying=True, partial=True, fill=7,
+                   compress="zstd:1")
+        for step in range(3):
+            with out.step():
+                out.put("w", np.arange(4.0))
+                if step == 1:
+                    out.put_joined("v", np.arange(3, dtype="u2"))
+    assert all(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    array = zarr.open_group(path, mode="r")["v"]
+    assert (array[0] == 7).all() and (array[2] == 7).all()
+    assert array[1][:3].tolist() == [0, 1, 2]
+    with sluice.open(path) as data:
+        assert (data["v"][0] == 7).all() and data["v"][1].tolist() == [0, 1, 2]
+    assert command("verify", path).returncode == 0
 
 
 def foreign_netcdf(path):

@@ -223,7 +223,11 @@ bool publish_store(storage::Storage& storage, const std::string& top,
     }
   }
   for (const storage::Segment& object : update.objects) {
-    unsynced.add_folders(top, top + "/" + object.name);
+    const std::string path = storage::object_path(top, object.name);
+    if (object.length == 0 && storage.exists(path)) {
+      storage.remove(path);
+    }
+    unsynced.add_folders(top, path);
   }
   for (const layout::Document& document : update.before) {
     replace_document(storage, top, document, modified_ns, synced, unsynced);

@@ -108,6 +108,7 @@ class Converter {
       }
       chosen_.settle(input_, v, d);
       forget_default_fill(input_, d);
+      take_fill(input_, output_->format(), d);
       if (!output_->format().tiled || output_->format().has_grammar) {
         d.chunk = {};  // of the other format
       }
@@ -198,7 +199,6 @@ class Converter {
   }
 
   void put_attributes() {
-    set_fill_attributes(*output_);
     for (const model::Attribute& attribute : input_.attributes()) {
       const auto owner =
           std::find_if(input_.variables().begin(), input_.variables().end(),
@@ -216,8 +216,11 @@ class Converter {
       // The writer says it.
       const bool is_version = output_->format().described_at_close && attribute.name == "Version" &&
                               attribute.owner == layout::vtkhdf::group;
+      const auto& written = output_->definitions();
       const bool is_said_anew =
-          is_variable && (is_fill(attribute, owner->definition) || is_outdated(attribute));
+          is_variable && (is_outdated(attribute) ||
+                          std::any_of(written.begin(), written.end(),
+                                      [&](const auto& d) { return is_fill(attribute, d); }));
       if (is_said_anew || is_carried || has_no_owner || is_version) {
         continue;
       }

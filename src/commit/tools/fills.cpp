@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
+#include <string>
+#include <type_traits>
+#include <variant>
 
+#include "model/base64.hpp"
 #include "model/fill.hpp"
 
 namespace sluice::commit {
@@ -40,6 +43,41 @@ std::optional<Fill> default_of_netcdf(Kind kind) {
   }
 }
 
+bool has_place_for(const layout::Format& format, const model::Definition& definition) {
+  try {
+    layout::check_definition(format, definition, {});
+  } catch (const Error& e) {
+    if (e.code() != Code::unsupported) {
+      throw;
+    }
+    return false;
+  }
+  return true;
+}
+
+/// A number, or, of a floating-point variable in Zarr, base64 of one in double precision
+/// (xarray.backends.zarr.FillValueCoder).
+struct FillOf {
+  Kind kind;
+
+  template <class T>
+  std::optional<Fill> operator()(const T& value) const {
+    if constexpr (std::is_arithmetic_v<T>) {
+      return Fill(value);
+    } else {
+      return std::nullopt;
+    }
+  }
+  std::optional<Fill> operator()(const std::string& text) const {
+    const auto bytes = model::bytes_of_base64(text);
+    const bool is_floating = kind == Kind::f32 || kind == Kind::f64;
+    if (!is_floating || !bytes || bytes->size() != sizeof(double)) {
+      return std::nullopt;
+    }
+    return Fill(type_of<double>(), *bytes);
+  }
+};
+
 }  // namespace
 
 bool is_fill(const model::Attribute& attribute, const model::Definition& definition) {
@@ -63,13 +101,22 @@ void forget_default_fill(const Input& input, model::Definition& definition) {
   }
 }
 
-void set_fill_attributes(Output& output) {
-  const auto attribute_of = output.format().fill_attribute;
-  for (const model::Definition& definition : output.definitions()) {
-    const auto attribute = attribute_of != nullptr ? attribute_of(definition) : std::nullopt;
-    if (attribute) {
-      output.set_attribute(*attribute);
-    }
+void take_fill(const Input& input, const layout::Format& format, model::Definition& definition) {
+  const std::vector<model::Attribute>& all = input.attributes();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& attribute) {
+    return attribute.name == attribute_name && attribute.owner == definition.name;
+  });
+  if (definition.partial || found == all.end()) {
+    return;
+  }
+  const auto fill = std::visit(FillOf{definition.type.kind}, found->value);
+  const auto element = fill ? model::fill_bytes(*fill, definition.type) : std::nullopt;
+  model::Definition alone = definition;
+  alone.dimensions.clear();
+  alone.partial = true;
+  if (element && has_place_for(format, alone)) {
+    definition.partial = true;
+    definition.fill = *element;
   }
 }
 

@@ -1,9 +1,8 @@
-// Fill values in conversions: what a format keeps beside the values so that other programs take
-// missing ones for missing.
+// Fill values in conversions: what other programs take for missing stays missing.
 #pragma once
 
-#include "commit/output/output.hpp"
 #include "commit/read/input.hpp"
+#include "layout/format.hpp"
 #include "model/definition.hpp"
 
 namespace sluice::commit {
@@ -16,7 +15,8 @@ bool is_fill(const model::Attribute& attribute, const model::Definition& definit
 /// files by other programs.
 void forget_default_fill(const Input& input, model::Definition& definition);
 
-/// Sets what other programs ask for beside the fill values of the variables that are defined.
-void set_fill_attributes(Output& output);
+/// Makes a variable partial that has an attribute _FillValue and is not, as in Zarr: its missing
+/// values are among those that are stored. Not if `format`, that of the copy, has no fill values.
+void take_fill(const Input& input, const layout::Format& format, model::Definition& definition);
 
 }  // namespace sluice::commit

@@ -38,7 +38,6 @@ constinit const Format format_row{
     .match = [](storage::File& file) { return is_repository(file) ? Match::certain : Match::none; },
     .refuse_definition = zarr::refuse_definition,
     .refuse_attribute = zarr::refuse_attribute,
-    .fill_attribute = zarr::fill_attribute,
     .filters = zarr::pipeline_in_zarr,
 };
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "layout/zarr/fill_value.hpp"
-#include "layout/zarr/format.hpp"
 #include "model/base64.hpp"
 #include "model/fill.hpp"
 

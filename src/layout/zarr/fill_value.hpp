@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "model/definition.hpp"
 #include "sluice/types.hpp"
 
 namespace sluice::layout::zarr {
@@ -22,5 +24,9 @@ nlohmann::ordered_json fill_json(std::span<const std::byte> element, const Type&
 /// floating-point number), pairs of these for complex numbers, true and false. Error damaged where
 /// the JSON is no value of the type.
 std::vector<std::byte> fill_of(const nlohmann::ordered_json& json, const Type& type);
+
+/// The attribute _FillValue of a partial variable, as xarray looks for it. Nothing for types of
+/// which it takes none.
+std::optional<model::Attribute> fill_attribute(const model::Definition& definition);
 
 }  // namespace sluice::layout::zarr

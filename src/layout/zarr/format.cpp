@@ -63,7 +63,6 @@ constinit const Format format_row{
     .match = [](storage::File& file) { return is_zarr(file) ? Match::certain : Match::none; },
     .refuse_definition = refuse_definition,
     .refuse_attribute = refuse_attribute,
-    .fill_attribute = fill_attribute,
     .filters = pipeline_in_zarr,
     .stale_documents = stale_documents,
 };

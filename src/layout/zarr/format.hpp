@@ -10,7 +10,5 @@ extern const Format format_row;
 std::string refuse_definition(const model::Definition& definition,
                               const std::vector<model::Definition>& others);
 std::string refuse_attribute(const model::Attribute& attribute);
-/// _FillValue as xarray looks for it.
-std::optional<model::Attribute> fill_attribute(const model::Definition& definition);
 
 }  // namespace sluice::layout::zarr

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "layout/netcdf4/rules.hpp"
+#include "layout/zarr/fill_value.hpp"
 
 namespace sluice::layout::zarr {
 
@@ -55,6 +56,13 @@ std::uint64_t ZarrPlanner::take(std::uint64_t bytes) {
 void ZarrPlanner::define(const Definition& definition) {
   definitions_.push_back(definition);
   made_.push_back({});
+  const auto said = fill_attribute(definition);
+  const auto is_it = [&](const model::Attribute& a) {
+    return a.owner == said->owner && a.name == said->name;
+  };
+  if (said && std::none_of(attributes_.begin(), attributes_.end(), is_it)) {
+    attributes_.push_back(*said);
+  }
 }
 
 void ZarrPlanner::set_attribute(const model::Attribute& attribute) {

@@ -208,6 +208,9 @@ MetadataUpdate ZarrPlanner::seal() {
   update.objects = objects_;
   for (const Planned& planned : planned_) {
     for (const Shard& shard : planned.shards) {
+      if (planned.encoded && shard.next == 0) {  // an object without a chunk is no object
+        update.objects.push_back({0, 0, 0, shard.segment.name});
+      }
       if (!shard.index.empty()) {
         update.fresh.push_back({shard.segment.address, encode_index(shard.index)});
       }

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "layout/zarr/fill_value.hpp"
 #include "layout/zarr/manifest.hpp"
 #include "layout/zarr/walk.hpp"
 #include "sluice/error.hpp"
@@ -154,12 +155,26 @@ Json fill_of_version2(const Json& document, const std::string& type) {
   return type == "bool" ? Json(false) : Json(0);
 }
 
+/// In version 2 it is the fill value by which programs know missing values; in version 3 an
+/// attribute. As a number.
+void say_missing(const Json& document, const std::string& type, Json& attributes) {
+  const Json fill = document.value("fill_value", Json());
+  const bool is_floating = type.rfind("float", 0) == 0;
+  const bool is_integer = type.rfind("int", 0) == 0 || type.rfind("uint", 0) == 0;
+  if (is_floating && (fill.is_number() || fill.is_string())) {
+    attributes.emplace("_FillValue", Json(float_of(fill)));
+  } else if (is_integer && fill.is_number_integer()) {
+    attributes.emplace("_FillValue", Json(fill));
+  }
+}
+
 Json array_node(const Json& document, Json attributes) {
   const Json& dtype = document.at("dtype");
   const std::string type = type_name_of(dtype);
   const bool is_big = dtype.is_string() && dtype.get<std::string>().rfind('>', 0) == 0;
   Json names = attributes.value(dimensions_name, Json::array());
   attributes.erase(dimensions_name);
+  say_missing(document, type, attributes);
   return {{"zarr_format", 3},
           {"node_type", "array"},
           {"shape", document.at("shape")},
