@@ -1,5 +1,7 @@
 #include "help.hpp"
 
+#include <fmt/format.h>
+
 namespace sluice::cli {
 
 namespace {
@@ -48,6 +50,17 @@ CLI::App* add_verb(CLI::App& app, const char* name, const char* summary,
   verb->footer(explanation + examples);
   verb->set_help_flag("-h,--help", "print this help");
   return verb;
+}
+
+CLI::Validator number_between(double least, double most) {
+  const auto check = [least, most](const std::string& text) -> std::string {
+    double value = 0;
+    if (!CLI::detail::lexical_cast(text, value) || !(value >= least && value <= most)) {
+      return fmt::format("{} is not a number from {} to {}", text, least, most);
+    }
+    return "";
+  };
+  return {check, ""};
 }
 
 }  // namespace sluice::cli

@@ -17,4 +17,7 @@ inline constexpr const char* tools_of_codes = "Tools of single codes";
 CLI::App* add_verb(CLI::App& app, const char* name, const char* summary,
                    const std::string& explanation, const char* examples);
 
+/// Takes the numbers from `least` to `most`; CLI::Range takes NaN too.
+CLI::Validator number_between(double least, double most);
+
 }  // namespace sluice::cli

@@ -443,7 +443,7 @@ Examples:
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20));
   command->add_option("--seconds", verb->seconds, "about how long it may take (60)")
       ->type_name("S")
-      ->check(CLI::Range(1.0, 86400.0));
+      ->check(number_between(1, 86400));
   command->add_flag("--json", verb->json, "print JSON");
   command->callback(
       [&run, verb] { run = [verb](const Context& context) { return bench(context, *verb); }; });

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
+#include <limits>
 
 #include "compare/diff_report.hpp"
 #include "compare/stored.hpp"
@@ -286,10 +287,10 @@ Examples:
   verb->add_option("B", options->b, "the other one")->required();
   verb->add_option("--tolerance", options->tolerance.absolute, "largest difference that is equal")
       ->type_name("ABS")
-      ->check(CLI::NonNegativeNumber.description(""));
+      ->check(number_between(0, std::numeric_limits<double>::max()));
   verb->add_option("--relative", options->tolerance.relative, "the same as a share of the values")
       ->type_name("R")
-      ->check(CLI::NonNegativeNumber.description(""));
+      ->check(number_between(0, std::numeric_limits<double>::max()));
   verb->add_option("--variables", options->variables, "only these, separated by commas")
       ->type_name("NAME,..")
       ->delimiter(',')

@@ -321,7 +321,7 @@ void add_plan_options(CLI::App* command, PlanVerb& verb) {
       ->check(one_of({"slabs", "pencils", "blocks", "columns"}));
   command->add_flag("--fixed", verb.is_fixed, "one array, not one a step");
   add("--period", verb.period_s, "S", "seconds of computing between steps")
-      ->check(CLI::NonNegativeNumber.description(""));
+      ->check(number_between(0, 1e9));
   add("--machine", verb.machine, "NAME", "a machine, or a file: mine.toml");
   command->add_flag("--machines", verb.lists_machines, "lists those that are known");
   add("--storage", verb.storage, "WAY", "direct or posix")->check(one_of({"direct", "posix"}));

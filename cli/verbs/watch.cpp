@@ -252,10 +252,10 @@ Examples:
   verb->add_option("--until", options->until, "end when the file has N steps")->type_name("N");
   verb->add_option("--timeout", options->timeout_s, "end after S seconds without a new step")
       ->type_name("S")
-      ->check(CLI::Range(0.0, 1e9).description(""));
+      ->check(number_between(0, 1e9));
   verb->add_option("--every", options->every_s, "seconds from look to look (default: 0.5)")
       ->type_name("S")
-      ->check(CLI::Range(0.01, 3600.0).description(""));
+      ->check(number_between(0.01, 3600));
   verb->add_flag("--all", options->all, "the steps that are there already, too");
   verb->add_flag("--json", options->json, "print one JSON object for each step");
   verb->callback([&run, options] {

@@ -542,7 +542,8 @@ SLUICE_API int sluice_put_rows(sluice_file* file, sluice_variable variable, slui
  *
  * Local. For sizes that nobody knows beforehand: the step has as many rows as all ranks put
  * together. Where a rank's rows begin is found in sluice_end_step(), without a further collective
- * call. A rank without rows need not call it; rows of several calls follow one another.
+ * call. A rank without rows need not call it, unless no rank has any: then one must, with 0 rows.
+ * Rows of several calls follow one another.
  * @param file      a file inside a step
  * @param variable  a variable with sluice_variable_options::varying, of which sluice_resize() and
  *                  sluice_put() are not called in this step

@@ -259,7 +259,8 @@ class Step {
   ///
   /// For sizes that nobody knows beforehand: the step has as many rows as all ranks put together.
   /// Where a rank's rows begin is found in end(), without a further collective call. A rank without
-  /// rows need not call it; rows of several calls follow one another.
+  /// rows need not call it, unless no rank has any: then one must, with 0 rows. Rows of several
+  /// calls follow one another.
   /// @param variable  a variable with VariableOptions::varying, of which resize() and put() are not
   ///                  called in this step
   /// @param data      `rows` rows, row-major, each of all dimensions but the first; it must not

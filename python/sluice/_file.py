@@ -315,7 +315,8 @@ class File(Mapping):
         """Puts this rank's rows of a varying variable behind those of the ranks before it. Local.
 
         For sizes that nobody knows beforehand: the step has as many rows as all ranks put together.
-        A rank without rows need not call it; rows of several calls follow one another.
+        A rank without rows need not call it, unless no rank has any: then one must, with 0 rows.
+        Rows of several calls follow one another.
 
         Args:
             variable: A name or a Variable, of which resize() and put() are not called in this step.

@@ -18,6 +18,7 @@ void Definition::write_to(ByteWriter& out) const {
   }
   out.put(chunk);
   out.put(varying);
+  out.put(along_steps);
   out.put(compress);
 }
 
@@ -36,6 +37,7 @@ Definition Definition::read_from(ByteReader& in) {
   }
   d.chunk = in.get<Dims>();
   d.varying = in.get<bool>();
+  d.along_steps = in.get<bool>();
   d.compress = in.get_string();
   return d;
 }

@@ -29,6 +29,8 @@ struct Definition {
   Dims chunk;                           ///< requested by the caller; empty: the layout chooses
   /// Each step has its own number of rows (elements of the first dimension), at most shape[0].
   bool varying = false;
+  /// Of an existing file: not stepped, but it grows with the steps, as their times do.
+  bool along_steps = false;
   std::string compress = {};  ///< "deflate:6", "zstd:3+noshuffle", ...; "" or "none": not
                               ///< compressed
 

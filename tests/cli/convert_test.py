@@ -225,15 +225,35 @@ class Convert(unittest.TestCase):
         with h5py.File(self.converted(theirs, "--drop")) as file:
             self.assertEqual([d.label for d in file["t"].dims], ["time", "lat"])
             self.assertEqual([d[0].name for d in file["p"].dims], ["/lat"])
-        # netCDF's own dimension of time is not that of Sluice's steps: told, not dropped silently.
+        # A dimension of time is not that of Sluice's steps: what it is no longer is told.
         target = new(".nc")
         result = sluice("convert", theirs, target)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(len(said(result)), 2, result.stderr)
-        self.assertIn("dimensions of t are left out", result.stderr)
+        self.assertEqual(len(said(result)), 1, result.stderr)
         self.assertIn("changed: time: an unlimited dimension", result.stderr)
         with netCDF4.Dataset(target) as file:
             self.assertEqual(file["p"].dimensions, ("lat",))
+            self.assertEqual(file["t"].dimensions, ("time", "lat"))
+        self.assertEqual(sluice("verify", target).returncode, FINE)
+
+    def test_a_coordinate_of_time_stays(self):
+        source = new(".nc")
+        with netCDF4.Dataset(source, "w") as file:
+            file.createDimension("time", None)
+            file.createDimension("x", 3)
+            time = file.createVariable("time", "i4", ("time",))
+            time[:], time.units = [0, 6, 12, 18], "hours since 2000-01-01"
+            file.createVariable("t", "f4", ("time", "x"))[:] = numpy.arange(12).reshape(4, 3)
+        for options in ((), ("--compress", "deflate:3")):
+            for ending in (".nc", ".h5", ".zarr"):
+                target = self.converted(source, *options, ending=ending)
+                self.assertEqual(sluice("verify", target).returncode, FINE)
+                with xarray.open_dataset(source) as before, \
+                        xarray.open_dataset(target, **XARRAY[ending]) as after:
+                    self.assertTrue(before.equals(after), (ending, after))
+                back = self.converted(target, ending=".nc")
+                with xarray.open_dataset(source) as before, xarray.open_dataset(back) as after:
+                    self.assertTrue(before.equals(after), (ending, after))
 
     def test_bad_words(self):
         for arguments in (["spins.h5", new(".h5"), "--compress", "defleat:3"],

@@ -113,6 +113,9 @@ class Ls(unittest.TestCase):
         self.check_title(made[".zarr"], "zarr", "Zarr 3", True)
         told = self.check_title(made[".npy"], "npy", r"npy \(NumPy\)", None)
         self.assertEqual(told["variables"][0]["shape"], [2, 3])
+        result = sluice("checkpoints", made[".npy"])
+        self.assertEqual((result.returncode, result.stdout), (BAD_INPUT, ""))
+        self.assertIn("holds no checkpoints", result.stderr)
 
     def test_names_the_format_of_others(self):
         target = new_path()

@@ -94,6 +94,7 @@ class Plan(unittest.TestCase):
                                 (["--shape", "9", "--type", "quad"], "quad"),
                                 (["--shape", "9", "--nodes", 99], "99 nodes"),
                                 (["--shape", "9", "--machine", "eniac"], "eniac"),
+                                (["--shape", "9", "--period", "nan"], "nan"),
                                 ([], "--shape")):
             result = sluice("plan", "--ranks", 8, *arguments)
             self.assertEqual((result.returncode, result.stdout), (BAD_INPUT, ""), arguments)

@@ -157,17 +157,22 @@ TEST(DimensionNames, WhatNetcdfCannotHoldIsLeftOutAndNamed) {
     const auto b = out.define<double>("b", {4, 3}, {.dimensions = {"m", "n"}});
     const auto c = out.define<double>("c", {5}, {.dimensions = {"n"}});
     const auto d = out.define<double>("d", {5}, {.dimensions = {"time"}});
+    const auto e = out.define<double>("e", {2}, {.steps = true});
     for (const auto& variable : {a, b, c, d}) {
       out.put(variable, values.data());
     }
+    Step step = out.begin_step({.time = 1.5});
+    step.put(e, values.data());
+    step.end();
     out.close();
     Options options;
     options.strategy = "shared";
     const auto done =
         commit::convert(transport, *files.storage(), "a.h5", "a.nc", std::nullopt, options);
-    EXPECT_EQ(done.unnamed, (Names{"c", "d"}));
+    EXPECT_EQ(done.unnamed, (Names{"d", "c"}));  // in the order of the file
     File in = files.open(transport, "a.nc", Mode::read);
     EXPECT_EQ(in.info(in.find("b")).dimensions, (Names{"m", "n"}));
+    EXPECT_EQ(in.time(0), 1.5);
     File back = files.open(transport, "a.h5", Mode::read);
     EXPECT_EQ(back.info(back.find("c")).dimensions, (Names{"n"}));
   });

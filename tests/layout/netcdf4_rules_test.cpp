@@ -74,9 +74,23 @@ TEST(Dimensions, AreNotVariablesOfAnotherShape) {
 }
 
 TEST(Dimensions, HaveProperNames) {
-  EXPECT_EQ(code_of(variable("a", {5}, false, {"time"})), Code::bad_name);
   EXPECT_EQ(code_of(variable("a", {5}, false, {"x/y"})), Code::bad_name);
   EXPECT_EQ(code_of(variable("a", {5}, false, {""})), Code::bad_name);
+}
+
+TEST(Dimensions, TimeIsThatOfTheStepsOnlyBesideSteps) {
+  const Definition fixed = variable("a", {5}, false, {"time"});
+  const Definition stepped = variable("b", {5}, true);
+  EXPECT_EQ(code_of(fixed), Code::ok);
+  EXPECT_EQ(code_of(variable("time", {5}, false, {"time"}), {fixed}), Code::ok);
+  EXPECT_EQ(code_of(variable("c", {6}, false, {"time"}), {fixed}), Code::invalid_argument);
+  EXPECT_EQ(code_of(fixed, {stepped}), Code::bad_name);
+  EXPECT_EQ(code_of(stepped, {fixed}), Code::bad_name);
+  EXPECT_EQ(code_of(variable("a", {5}, true, {"time"})), Code::bad_name);
+  Definition grows = fixed;  // of an existing file
+  grows.along_steps = true;
+  EXPECT_EQ(code_of(stepped, {grows}), Code::ok);
+  EXPECT_EQ(code_of(variable("c", {5}, false, {"time"}), {grows}), Code::bad_name);
 }
 
 TEST(Attributes, SomeAreNetcdfsOwn) {

@@ -261,3 +261,17 @@ def test_variables_of_a_group_are_found_by_zarr_in_any_order(tmp_path):
     for number, variable in enumerate(["a/x", "b/y", "c", "a/deep/u", "b/deep/v", "a/z"]):
         np.testing.assert_array_equal(group[variable][...], np.full(3, number))
     assert {"a/x", "a/z", "a/deep/u"} < {name for name, _ in group.members(max_depth=None)}
+
+
+@pytest.mark.parametrize("ending", ["h5", "zarr"])
+def test_a_variable_called_time_is_not_that_of_the_steps(tmp_path, ending):
+    path = tmp_path / f"time.{ending}"
+    times = np.arange(10000.0)
+    with sluice.open(path, "w", **QUICK) as out:
+        out.define("time", "f8", times.shape, compress="deflate:1")
+        out.put("time", times)
+    with sluice.open(path, "a", **QUICK) as out, out.step(time=3.5):
+        out.put("v", np.arange(4.0))
+    with sluice.open(path) as data:
+        assert np.array_equal(data["time"][...], times)
+        assert data.steps == 1 and data.times == [3.5]

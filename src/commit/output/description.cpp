@@ -163,6 +163,7 @@ exec::Said said_of(const model::Attribute& attribute) {
 std::uint32_t Description::add(const model::Definition& asked,
                                const Accept<model::Definition>& accept) {
   model::Definition definition = asked;
+  definition.along_steps = false;  // in the file that it was read from
   check_definition(definition);
   if (const auto index = find_same(definition)) {
     return *index;

@@ -89,6 +89,7 @@ class Converter {
     std::vector<model::Definition> definitions;
     for (std::uint32_t v = 0; v < input_.variables().size(); ++v) {
       model::Definition d = input_.variables()[v].definition;
+      d.along_steps = false;
       if (is_companion(input_, d) || (carries_ && is_other_name_[v])) {
         continue;  // the link is copied
       }
@@ -98,14 +99,7 @@ class Converter {
         }
         continue;
       }
-      if (compress_) {
-        const bool is_worth = d.bytes_per_step() >= layout::worth_encoding_bytes;
-        d.compress = is_worth ? layout::compress_for(d.type, *compress_) : "none";
-      } else {
-        // What was rounded stays as it is: a second time might give other values.
-        const auto kept = codec::text_for_copy(codec::parse_compression(d.compress).compressor);
-        d.compress = kept.empty() ? "none" : kept;
-      }
+      d.compress = compression_of(d);
       chosen_.settle(input_, v, d);
       forget_default_fill(input_, d);
       take_fill(input_, output_->format(), d);
@@ -146,19 +140,35 @@ class Converter {
     }
   }
 
-  /// Names of dimensions that the format cannot hold together, as netCDF-4 cannot hold one with two
-  /// sizes. Those that stay may refuse a variable that would be accepted without them.
+  std::string compression_of(const model::Definition& definition) const {
+    if (compress_) {
+      const bool is_worth = definition.bytes_per_step() >= layout::worth_encoding_bytes;
+      return is_worth ? layout::compress_for(definition.type, *compress_) : "none";
+    }
+    // What was rounded stays as it is: a second time might give other values.
+    const std::string kept =
+        codec::text_for_copy(codec::parse_compression(definition.compress).compressor);
+    return kept.empty() ? "none" : kept;
+  }
+
+  /// Names of dimensions that the format cannot hold together: netCDF-4 holds a name with one size,
+  /// and that of the steps stays. Those that stay may refuse a variable that has none.
   void drop_names(std::vector<model::Definition>& definitions) {
     std::vector<model::Definition> taken;
-    for (model::Definition& d : definitions) {
-      if (!d.dimensions.empty() && !is_taken(d, taken)) {
-        d.dimensions.clear();
-        unnamed_.push_back(d.name);
+    for (const bool with_steps : {true, false}) {
+      for (model::Definition& d : definitions) {
+        if (d.stepped != with_steps) {
+          continue;
+        }
+        if (!d.dimensions.empty() && !is_taken(d, taken)) {
+          d.dimensions.clear();
+          unnamed_.push_back(d.name);
+        }
+        if (d.dimensions.empty() && !is_taken(d, taken)) {
+          break;
+        }
+        taken.push_back(d);
       }
-      if (d.dimensions.empty() && !is_taken(d, taken)) {
-        break;
-      }
-      taken.push_back(d);
     }
     for (std::size_t i = 0; i < definitions.size() && taken.size() < definitions.size(); ++i) {
       model::Definition& d = definitions[i];

@@ -88,11 +88,10 @@ void Catalog::list_datasets() {
          std::string(prototypes_name).size() + 1);
   }
   leave_copied_set();
-  // The library's own, not a variable of that name: it grows in chunks of many steps. In a copy by
-  // another program it may be contiguous.
+  // The library's own, not a variable of that name. In a copy by another program it may be fixed.
   has_time_ = ours_ && std::any_of(variables_.begin(), variables_.end(), [&](const auto& v) {
                 return v.definition.name == time_name && !v.definition.stepped &&
-                       (v.storage.rfind("chunked", 0) == 0 || !is_log_growable_);
+                       (v.definition.along_steps || !is_log_growable_);
               });
 }
 
@@ -260,6 +259,8 @@ void Catalog::add_array(hid_t dataset, const std::string& path, const std::strin
       path == name && add_in_a_row(dataset, name, stored.type, extents.dims, variable);
   if (!is_in_a_row) {
     variable.definition = describe(dataset, name, stored.type, extents, layout, chunk);
+    variable.definition.along_steps = ours_ && !variable.definition.stepped && !chunk.empty() &&
+                                      extents.limits[0] == H5S_UNLIMITED;
   }
   const bool is_stacked = variable.definition.stepped && !is_in_a_row;
   if (path != name) {  // a prototype

@@ -168,7 +168,7 @@ class IndexWriter {
     }
     const bool taken = std::any_of(index_.definitions.begin(), index_.definitions.end(),
                                    [](const model::Definition& d) { return d.name == time_name; });
-    if (taken) {
+    if (taken || has_fixed_time(index_.profile, index_.definitions)) {
       return;
     }
     const bool has_steps =

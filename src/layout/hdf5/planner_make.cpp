@@ -291,7 +291,8 @@ void Hdf5Planner::make_time() {
 /// Does the time of a step go to the library's own `time`?
 bool Hdf5Planner::keeps_time(double time) const {
   // In an appended file it is among the known variables too.
-  const bool is_callers = !has_time_ && is_variable(time_name);
+  const bool is_callers =
+      !has_time_ && (is_variable(time_name) || has_fixed_time(profile_, definitions_));
   const bool is_needed = profile_ == Profile::netcdf4 || has_time_ || !std::isnan(time);
   return is_needed && !is_callers && !is_grouped(profile_);
 }

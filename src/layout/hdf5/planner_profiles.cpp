@@ -102,7 +102,11 @@ Placement Hdf5Planner::place_group(const Touched& touched, std::uint64_t step) {
 // ---
 
 void Hdf5Planner::make_scale(const netcdf4::Use& use) {
-  if (scales_.has(use.name)) {
+  if (const netcdf4::Use* known = scales_.find(use.name)) {
+    if (known->unlimited != use.unlimited) {
+      throw Error(Code::bad_name, file_.path() + ": dimension " + use.name +
+                                      " is that of the steps: give the fixed one another name");
+    }
     return;
   }
   if (use.unlimited && has_time_) {

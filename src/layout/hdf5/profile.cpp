@@ -65,6 +65,14 @@ std::vector<netcdf4::Use> uses_of(Profile profile, const model::Definition& defi
   return uses;
 }
 
+bool has_fixed_time(Profile profile, std::span<const model::Definition> definitions) {
+  return profile == Profile::netcdf4 &&
+         std::any_of(definitions.begin(), definitions.end(), [](const model::Definition& d) {
+           return !d.along_steps && std::find(d.dimensions.begin(), d.dimensions.end(),
+                                              netcdf4::step_dimension) != d.dimensions.end();
+         });
+}
+
 bool is_coordinate(Profile profile, const model::Definition& definition) {
   if (profile == Profile::netcdf4) {
     return netcdf4::is_coordinate(definition);

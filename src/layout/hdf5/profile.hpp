@@ -43,6 +43,8 @@ Handle type_in_file(Profile profile, const Type& type);
 model::Dims dims_in_file(Profile profile, const model::Definition& definition, model::Dims shape);
 /// The names of a dataset's dimensions, with the step's; empty if the caller gave none.
 std::vector<netcdf4::Use> uses_of(Profile profile, const model::Definition& definition);
+/// Is "time" the caller's name of a fixed dimension, so that it holds no times of steps?
+bool has_fixed_time(Profile profile, std::span<const model::Definition> definitions);
 /// Is it the coordinate variable of its own dimension, and thus the scale of that name?
 bool is_coordinate(Profile profile, const model::Definition& definition);
 /// Can the root group hold a scale of the dimension `use` beside `definitions`: is its name valid

@@ -18,10 +18,9 @@ std::vector<Use> uses_of(const Definition& definition) {
   for (int d = 0; d < definition.shape.rank(); ++d) {
     const std::uint64_t size = definition.shape[d];
     if (!definition.dimensions.empty()) {
-      // The steps' own dimension in an existing file: of their times, or of what a netCDF program
-      // made along it.
+      // In an existing file: the times, or what a netCDF program made along the steps.
       const std::string& name = definition.dimensions[static_cast<std::size_t>(d)];
-      const bool is_step = name == step_dimension;
+      const bool is_step = definition.along_steps && name == step_dimension;
       uses.push_back({name, is_step ? 0 : size, is_step});
       continue;
     }
@@ -63,6 +62,12 @@ namespace {
   throw Error(code, "define " + definition.name + ": format netcdf4: " + why);
 }
 
+[[noreturn]] void refuse_step_dimension(const Definition& definition) {
+  refuse(Code::bad_name, definition,
+         "dimension \"time\" is that of the steps in a file with steps: give the fixed one another "
+         "name");
+}
+
 void check_names(const Definition& definition) {
   for (const std::string& name : definition.dimensions) {
     try {
@@ -73,9 +78,8 @@ void check_names(const Definition& definition) {
     if (name.find('/') != std::string::npos) {
       refuse(Code::bad_name, definition, "dimension " + model::quoted(name) + " with a slash");
     }
-    if (name == step_dimension) {
-      refuse(Code::bad_name, definition,
-             "dimension \"time\" is that of the steps: give this one another name");
+    if (name == step_dimension && definition.stepped) {
+      refuse_step_dimension(definition);
     }
   }
 }
@@ -94,6 +98,9 @@ void check_against_dimension(const Definition& definition, const Use& use) {
 void check_pair(const Definition& definition, const Definition& other) {
   for (const Use& mine : uses_of(definition)) {
     for (const Use& theirs : uses_of(other)) {
+      if (mine.name == theirs.name && mine.unlimited != theirs.unlimited) {
+        refuse_step_dimension(definition);
+      }
       if (mine.name == theirs.name && mine != theirs) {
         refuse(Code::invalid_argument, definition,
                "dimension " + mine.name + " has " + std::to_string(mine.size) +

@@ -11,7 +11,8 @@
 
 namespace sluice::layout::netcdf4 {
 
-/// The dimension of steps; also the variable with their times.
+/// The dimension of steps; also the variable with their times. In a file without steps it is a name
+/// like others.
 inline constexpr const char* step_dimension = "time";
 
 /// A dimension as used by a variable.
