@@ -89,7 +89,7 @@ Values step_bare(World& world, const Job& job) {
 
   const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
   if (descriptor < 0) fail("open", path);
-  StepTimes times(world.comm(), job.number("warm_up"));
+  StepTimes times(world.comm(), job.number("warm_up"), job.number("pause_ms", 0));
   const bool durable = job.text("durability", "none") == "step";
   for (std::uint64_t s = 0; s < steps; ++s) {
     times.time([&] {

@@ -78,7 +78,7 @@ class Run(unittest.TestCase):
             "step", "--variables", "1,16", "--steps", "30", "--rounds", "1", "--warm-up", "0"
         )
         groups = {row["group"] for row in document["result"]["contestants"] if row["ours"]}
-        self.assertEqual(len(groups), 5)  # the last: a file a step
+        self.assertEqual(len(groups), 6)  # the last two: steps that are apart, a file a step
         for row in document["result"]["contestants"]:
             for values in row["samples"]:
                 self.assertLess(0, values["median_s"])

@@ -162,15 +162,23 @@ struct Layout {
   std::string format = "hdf5";
   std::uint64_t keep = 0;
   std::uint64_t split_steps = 0;
+  int pause_ms = 0;  ///< so that nothing is on its way when a step is written
 
   std::string title() const {
-    return format + " " + strategy + (keep != 0 ? "+keep" : split_steps != 0 ? "+split" : "");
+    return format + " " + strategy +
+           (keep != 0          ? "+keep"
+            : split_steps != 0 ? "+split"
+            : pause_ms != 0    ? "+pause"
+                               : "");
   }
+  bool has_steps_on_their_way() const { return strategy == "forward" && pause_ms == 0; }
   /// For the victims that are started from now on.
   void announce() const {
     ::setenv("SLUICE_VICTIM_FORMAT", format.c_str(), 1);
     ::setenv("SLUICE_VICTIM_KEEP", std::to_string(keep).c_str(), 1);
     ::setenv("SLUICE_VICTIM_SPLIT", std::to_string(split_steps).c_str(), 1);
+    ::setenv("SLUICE_VICTIM_PAUSE_MS", std::to_string(pause_ms).c_str(), 1);
+    ::setenv("SLUICE_VICTIM_SYNC_MS", has_steps_on_their_way() ? "30" : "0", 1);
   }
 };
 
@@ -179,6 +187,7 @@ const std::vector<Layout>& layouts() {
                                        {"shared"},
                                        {"collective"},
                                        {"forward"},
+                                       {.strategy = "forward", .pause_ms = 6},
                                        {"file-per-process"},
                                        {"file-per-node"},
                                        {"shared", "netcdf4"},
@@ -227,7 +236,7 @@ class Killing {
     const bool waits = random_() % 16 != 0;
     if (waits) {
       run.take(30, [&] { return run.has_opened(); });
-      if (layout_.strategy == "forward") {
+      if (layout_.has_steps_on_their_way()) {
         run.take(5, [&] { return run.begun() >= 4; });  // so that some are on their way
       }
     }
@@ -343,8 +352,6 @@ TEST(Kills, LoseNoAcknowledgedStep) {
       continue;
     }
     const auto began = Clock::now();
-    const bool is_forward = layout.strategy == "forward";
-    ::setenv("SLUICE_VICTIM_SYNC_MS", is_forward ? "30" : "0", 1);
     Killing killing(layout, seed);
     for (int i = 0; i < kills_each && !HasFailure(); ++i) {
       killing.trial();
@@ -353,7 +360,8 @@ TEST(Kills, LoseNoAcknowledgedStep) {
     EXPECT_GT(c.acknowledged, 0u) << layout.title()
                                   << ": no step was ever acknowledged: nothing was tested";
     EXPECT_LE(c.slowest_recovery_s, 1.0);
-    EXPECT_TRUE(!is_forward || c.in_flight > 0) << "no kill met steps on their way";
+    EXPECT_TRUE(!layout.has_steps_on_their_way() || c.in_flight > 0)
+        << "no kill met steps on their way";
     std::printf(
         "T2 %s seed %llu: %d kills (%d at a storage call, %d before the file was open), "
         "%llu steps acknowledged, 0 lost, %llu there unannounced, %d with several steps on their "

@@ -24,7 +24,8 @@ using storage::Access;
 
 const Shape shape = {64, 1000};
 
-/// A disk on which a write fails or is slow, at the Nth of a rank.
+/// A disk on which a write fails or is slow, at the Nth of a rank, or room for a step cannot be
+/// made.
 class Trouble final : public ForwardingStorage {
  public:
   struct Plan {
@@ -36,6 +37,17 @@ class Trouble final : public ForwardingStorage {
 
   std::unique_ptr<storage::File> open(const std::string& path, Access access) override;
 
+  /// How a step that is being planned fares, at most for a while.
+  enum class Room : std::uint8_t { there, held_back, lacking };
+  void set_room(Room room) { room_ = room; }
+  void before_room() const {
+    for (int look = 0; look < 5000 && room_ == Room::held_back; ++look) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    if (room_ == Room::lacking) {
+      throw Error(Code::no_space, "no space left on device");
+    }
+  }
   void before_write() {
     const std::uint64_t number = ++writes_;
     if (number == plan_.slow_at) {
@@ -49,6 +61,7 @@ class Trouble final : public ForwardingStorage {
  private:
   const Plan plan_;
   std::atomic<std::uint64_t> writes_ = 0;
+  std::atomic<Room> room_ = Room::there;
 };
 
 class TroubleFile final : public storage::ForwardingFile {
@@ -60,6 +73,10 @@ class TroubleFile final : public storage::ForwardingFile {
       owner_.before_write();  // data, no metadata
     }
     inner().write(offset, bytes);
+  }
+  void preallocate(std::uint64_t offset, std::uint64_t length) override {
+    owner_.before_room();
+    inner().preallocate(offset, length);
   }
 
  private:
@@ -175,6 +192,59 @@ TEST_F(Forward, TicketsSayWhatBecameOfAStep) {
   out.close();
   EXPECT_TRUE(third.durable()) << "asked after the close";
   expect_steps({1, 2, 3});
+}
+
+TEST_F(Forward, ASmallStepLikeOthersIsPlannedBehindTheCall) {
+  for (const bool synced : {false, true}) {
+    options_.durability = synced ? Durability::step : Durability::none;
+    const auto disk = std::make_shared<Trouble>(Trouble::Plan{});
+    File out = open(Mode::write, disk);
+    const Variable v = out.define<double>("v", shape, in_steps);
+    put_step(out, v, 0).wait();
+    all_->barrier();  // now no rank knows of a step in flight
+    disk->set_room(Trouble::Room::held_back);
+    const double began_s = MPI_Wtime();
+    const Ticket held = put_step(out, v, 1);
+    EXPECT_LT(MPI_Wtime() - began_s, 4) << "the call waited for the plan";
+    EXPECT_FALSE(held.durable());
+    all_->barrier();
+    disk->set_room(Trouble::Room::there);
+    // What is defined meanwhile belongs to the next one, which is planned in the call.
+    const Variable w = out.define<std::int32_t>("w", {1}, in_steps);
+    const std::int32_t value = 7;
+    Giver<double> giver;
+    Step step = out.begin_step();
+    giver.put(step, v, 2, shape, slab(shape, rank(), size()));
+    if (rank() == 0) {
+      step.put(w, &value);
+    }
+    step.end();
+    held.wait();
+    EXPECT_EQ(held.durable(), synced);
+    out.close();
+    expect_steps({0, 1, 2});
+  }
+}
+
+TEST_F(Forward, AStepThatCannotBePlannedBehindTheCallIsHeardOfByAll) {
+  const auto disk = std::make_shared<Trouble>(Trouble::Plan{});
+  File out = open(Mode::write, disk);
+  const Variable v = out.define<double>("v", shape, in_steps);
+  put_step(out, v, 0).wait();
+  all_->barrier();
+  disk->set_room(Trouble::Room::lacking);
+  const Ticket lost = put_step(out, v, 1);
+  try {
+    lost.wait();
+    ADD_FAILURE() << "it is in the file";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), Code::no_space) << e.what();
+  }
+  all_->barrier();
+  disk->set_room(Trouble::Room::there);
+  put_step(out, v, 2).wait();
+  out.close();
+  expect_steps({0, 2});
 }
 
 TEST_P(ForwardEncoded, AFailureOnTheWayIsHeardByAllAndTheNextStepGoesOn) {

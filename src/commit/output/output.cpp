@@ -270,7 +270,8 @@ Receipt Output::commit(bool is_step, bool is_last) {
     }
     put_lengths(is_step);
     puts_.finish();
-    std::vector<Touch> touched = agree_on_touched(is_step, is_last);
+    Agreed agreed = agree_on_touched(is_step, is_last);
+    std::vector<Touch>& touched = agreed.touched;
     if (!has_work(touched, is_step, is_last)) {
       if (durable && is_last && options_.durability == Durability::close) {
         sync_all();
@@ -289,6 +290,7 @@ Receipt Output::commit(bool is_step, bool is_last) {
     puts_.check_coverage(touched, description_, options_.check);
     FileCommit file{is_step, is_last, durable, time_, {}, {}, {}, puts_.blocks()};
     file.blocks_number = puts_.number();
+    file.is_alone = !agreed.is_busy;
     for (std::uint32_t v = 0; v < touched.size(); ++v) {
       file.touched.push_back(touched[v].any());
       file.shapes.push_back(description_.shape_of(v));
@@ -403,7 +405,7 @@ void Output::refuse_divergent(bool is_step, bool is_last) {
                             "they defined different variables, attributes or row counts");
 }
 
-std::vector<Touch> Output::agree_on_touched(bool is_step, bool is_last) {
+Output::Agreed Output::agree_on_touched(bool is_step, bool is_last) {
   // The maximum of a value and of its complement tells whether all ranks have the same.
   const std::int64_t kind = is_step ? 2 : is_last ? 1 : 0;
   const auto digest = std::bit_cast<std::int64_t>(description_.digest());
@@ -416,7 +418,7 @@ std::vector<Touch> Output::agree_on_touched(bool is_step, bool is_last) {
                          // the lowest rank that left a step without its end, and the step
                          unended_ ? transport_.size() - unended_->rank : 0,
                          unended_ ? static_cast<std::int64_t>(unended_->step) : 0,
-                         puts_.join() ? 1 : 0};
+                         puts_.join() ? 1 : 0, queue() != nullptr && queue()->is_busy() ? 1 : 0};
   try {
     exec::agree(transport_, is_news ? on_way : failure_, head);
   } catch (const Error&) {
@@ -439,7 +441,7 @@ std::vector<Touch> Output::agree_on_touched(bool is_step, bool is_last) {
     // Only now are the lists known to be equally long on all ranks.
     puts_.agree(description_, head[10] != 0);
   }
-  return puts_.touched();
+  return {puts_.touched(), head[11] != 0};
 }
 
 void Output::check_presence(const std::vector<Touch>& touched, bool is_step) const {

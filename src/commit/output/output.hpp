@@ -157,7 +157,11 @@ class Output {
   Receipt commit_or_skip();
   Receipt write(FileCommit& file);
   void put_lengths(bool is_step);
-  std::vector<Touch> agree_on_touched(bool is_step, bool is_last);
+  struct Agreed {
+    std::vector<Touch> touched;
+    bool is_busy;  ///< some rank knows of an earlier commit in flight
+  };
+  Agreed agree_on_touched(bool is_step, bool is_last);
   [[noreturn]] void refuse_divergent(bool is_step, bool is_last);
   bool has_work(const std::vector<Touch>& touched, bool is_step, bool is_last) const;
   void check_presence(const std::vector<Touch>& touched, bool is_step) const;

@@ -198,6 +198,11 @@ std::uint64_t BackgroundQueue::first_unplanned() {
   return publishing_ && !publishing_->has_placed_all() ? begun_ + 1 : 0;
 }
 
+bool BackgroundQueue::is_busy() {
+  absorb();
+  return !on_way_.empty();
+}
+
 void BackgroundQueue::absorb() {
   const std::uint64_t settled = tracker_->settled();
   const exec::Outcome failed = tracker_->failed();

@@ -55,6 +55,7 @@ class BackgroundQueue final : public CommitQueue {
   void wait(std::uint64_t number) override;
   void wait_for_all() override;
   bool in_background() const noexcept override { return true; }
+  bool is_busy() override;
   bool wait_at_most(double seconds) override;
   std::uint64_t first_unplanned() override;
   std::exception_ptr failure() override;

@@ -264,10 +264,12 @@ exec::RoundPlaces CommitPlanner::place(std::uint64_t number, const Rounds& round
                                        std::uint64_t round,
                                        std::span<const layout::EncodedTile> tiles, Update& update) {
   const std::lock_guard lock(mutex_);
+  const std::uint64_t begin = std::max(planned_end_, planner_->committed_end());
   exec::RoundPlaces places;
+  layout::CommitPlan plan;
   if (round == 0) {
     replay_locked(number);
-    const layout::CommitPlan plan = planner_->plan_commit(rounds.request);
+    plan = planner_->plan_commit(rounds.request);
     if (rounds.is_last) {
       planner_->make_all();  // those that this commit touches are made with their tiles
     }
@@ -277,6 +279,9 @@ exec::RoundPlaces CommitPlanner::place(std::uint64_t number, const Rounds& round
   places.addresses = planner_->place_encoded(tiles);
   if (round + 1 == rounds.rounds) {
     update = {planner_->seal(), rounds.request.modified_ns};
+    if (rounds.on_node && round == 0) {
+      update.unsynced = small_extent(plan, update.metadata, begin);
+    }
     note_end(update.metadata);
   }
   return places;

@@ -45,11 +45,15 @@ class CommitPlanner {
     /// writer does before.
     std::optional<layout::Extent> unsynced = {};
   };
-  /// A commit with compressed variables: planned in its first round, framed in its last.
+  /// A commit that is planned in the background: in its first round, and framed in its last, when
+  /// the sizes of all compressed tiles are known.
   struct Rounds {
     layout::CommitRequest request;
     std::uint64_t rounds = 0;
     bool is_last = false;  ///< variables that were never written are created too
+    bool on_node = false;  ///< as for plan()
+    /// Not before the commit is decided: the ranks that are still in the call need the cores.
+    bool when_decided = false;
   };
 
   /// Creates the file, or opens it to append. `has_own_file`: the planner reads through a
@@ -78,8 +82,8 @@ class CommitPlanner {
   /// all ranks are on this node, and one sync makes durable what they wrote.
   layout::CommitPlan plan(const layout::CommitRequest& request, bool is_last, bool on_node,
                           Update& update);
-  /// One round of commit `number` with compressed variables, in order: addresses of its tiles, and
-  /// `update` in the last one.
+  /// One round of commit `number`, in order: addresses of its compressed tiles, and `update` in the
+  /// last one.
   exec::RoundPlaces place(std::uint64_t number, const Rounds& rounds, std::uint64_t round,
                           std::span<const layout::EncodedTile> tiles, Update& update);
   /// The update of the last commit is being written, and the next is planned on top of it.

@@ -45,6 +45,8 @@ class CommitQueue {
   // ---------------------------------------------------------------------
   /// May a commit be in flight, or fail, when publish() has returned? The same on every rank.
   virtual bool in_background() const noexcept { return false; }
+  /// Does this rank know of a commit in flight?
+  virtual bool is_busy() { return false; }
   /// Makes progress without waiting.
   virtual void poll() {}
   /// Settles the PendingCommits whose outcome has arrived; moves nothing.

@@ -5,6 +5,7 @@
 
 #include "commit/write/tile_fill.hpp"
 #include "exec/transport/agree.hpp"
+#include "exec/write/flows.hpp"
 #include "layout/rounding.hpp"
 
 namespace sluice::commit {
@@ -252,6 +253,11 @@ void DataWriter::share_ring(const plan::Plan& who, std::uint64_t commits, bool e
 bool DataWriter::ring_holds(std::uint64_t bytes) const noexcept {
   return buffers_.ring != nullptr &&
          bytes <= buffers_.ring->slots() * buffers_.ring->window_bytes();
+}
+
+bool DataWriter::ring_holds(const plan::Plan& who, const layout::CommitPlan& placed) const {
+  const auto& ring = buffers_.ring;
+  return ring != nullptr && exec::ring_windows(who, placed, ring->window_bytes()) <= ring->slots();
 }
 
 void DataWriter::drop_ring() {

@@ -74,6 +74,8 @@ class DataWriter {
   bool has_ring() const noexcept { return buffers_.ring != nullptr; }
   /// Has the ring slots for so many bytes of a writer?
   bool ring_holds(std::uint64_t bytes) const noexcept;
+  /// Is there one, with slots for all that a commit passes through it?
+  bool ring_holds(const plan::Plan& who, const layout::CommitPlan& placed) const;
   /// Some rank has no such memory.
   void refuse_ring() noexcept { ring_is_refused_ = true; }
   /// While nothing is in flight.

@@ -194,8 +194,12 @@ std::shared_ptr<const EncodedWriter::Behind> EncodedWriter::plan_behind(
   plan::Plan who = config_.plans.make(commit, plain, staged.plain);
   exec::EncodedRounds rounds = rounds_in(commit, ranks * share / config_.plans.openers().size());
   plan::Plan all = who;
-  all.writer_bytes += rounds.rounds() * rounds.held_bytes();
-  config_.background->make_room(all, commit.is_step, true);
+  const bool encodes = !rounds.variables().empty();
+  all.writer_bytes += encodes ? rounds.rounds() * rounds.held_bytes() : 0;
+  config_.background->make_room(all, commit.is_step, encodes);
+  if (!encodes && !data.ring_holds(who, plain)) {
+    return nullptr;  // who waits for a slot would wait for the plan
+  }
   if (!data.has_ring()) {
     rounds = rounds_in(commit, share);
     if (rounds.rounds() > 1 || rounds.held_bytes() + who.writer_bytes > share) {
@@ -210,7 +214,8 @@ std::shared_ptr<const EncodedWriter::Behind> EncodedWriter::plan_behind(
 }
 
 std::exception_ptr EncodedWriter::write_behind(const FileCommit& commit, const StagedCommit& staged,
-                                               const std::shared_ptr<const Behind>& behind) {
+                                               const std::shared_ptr<const Behind>& behind,
+                                               bool on_node) {
   DataWriter& data = config_.data;
   const exec::EncodedRounds& rounds = behind->rounds;
   const std::vector<Parts> parts = parts_of(commit, staged, rounds);
@@ -219,8 +224,10 @@ std::exception_ptr EncodedWriter::write_behind(const FileCommit& commit, const S
                           config_.plans.totals(commit, behind->plain, behind->who, staged.plain),
                           data.file() != nullptr);
   }
-  const std::uint64_t number =
-      config_.background->begin_rounds(planning_of(commit, staged, rounds));
+  CommitPlanner::Rounds planning = planning_of(commit, staged, rounds);
+  planning.on_node = on_node;
+  planning.when_decided = rounds.variables().empty();
+  const std::uint64_t number = config_.background->begin_rounds(std::move(planning));
   const Encoder encoder = make_encoder(number, behind);
   last_encoder_ = encoder;
   storage::File* const dense = encoder ? &encoder->dense_file() : nullptr;
@@ -231,8 +238,10 @@ std::exception_ptr EncodedWriter::write_behind(const FileCommit& commit, const S
     if (r + 1 == rounds.rounds() && data.ring_holds(rounds.held_bytes())) {
       wait_for_end_of_call(encoder, rounds.held_bytes());
     }
-    const auto met = bring(commit, rounds, r, parts[r], who, dense, nullptr, words);
-    failure = failure ? failure : met;
+    if (!rounds.variables().empty()) {
+      const auto met = bring(commit, rounds, r, parts[r], who, dense, nullptr, words);
+      failure = failure ? failure : met;
+    }
     if (data.has_ring()) {
       end_round(number, encoder, r + 1 == rounds.rounds());
     }

@@ -62,10 +62,10 @@ class EncodedWriter {
   /// the format, or because it is too large for memory between nodes, where a round needs all
   /// ranks.
   std::shared_ptr<const Behind> plan_behind(const FileCommit& commit, const StagedCommit& staged);
-  /// Collective. Begins the commit in the queue, and sends all bytes. Returns this rank's failure,
-  /// for CommitQueue::arrive.
+  /// Collective. Begins the commit in the queue, and sends all bytes. `on_node`: as for
+  /// CommitPlanner::plan(). Returns this rank's failure, for CommitQueue::arrive.
   std::exception_ptr write_behind(const FileCommit& commit, const StagedCommit& staged,
-                                  const std::shared_ptr<const Behind>& behind);
+                                  const std::shared_ptr<const Behind>& behind, bool on_node);
   /// This rank is about to leave the call of its last write_behind().
   void end_call();
 

@@ -28,6 +28,7 @@ struct FileCommit {
   /// By variable: the rows that each rank joined; empty where they were not.
   std::vector<std::vector<std::uint64_t>> parts = {};
   std::span<const model::Block> blocks;  ///< this rank's
+  bool is_alone = false;                 ///< no rank knows of an earlier commit in flight
   /// If an earlier commit had the same number, the blocks of every rank are where they were then;
   /// 0: unknown.
   std::uint64_t blocks_number = 0;

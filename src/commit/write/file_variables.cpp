@@ -60,6 +60,15 @@ bool FileVariables::has_unmade() const {
   return std::any_of(tiles_.begin(), tiles_.end(), [](const Tiles& t) { return !t.made; });
 }
 
+bool FileVariables::are_known_steps(const FileCommit& commit) const {
+  for (std::size_t v = 0; v < tiles_.size(); ++v) {
+    if (commit.touched[v] && !(tiles_[v].made && definitions_[v].stepped)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 FileVariables::State FileVariables::state() const {
   State state{steps_, {}};
   for (const Tiles& tiles : tiles_) {

@@ -31,6 +31,8 @@ class FileVariables {
   std::uint64_t steps() const noexcept { return steps_; }
   /// Is there a variable that only a last commit would create?
   bool has_unmade() const;
+  /// Is everything that it touches stepped, and in the file already?
+  bool are_known_steps(const FileCommit& commit) const;
 
   /// The state that a commit changes, restored after a failed one.
   struct State {

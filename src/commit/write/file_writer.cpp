@@ -101,12 +101,13 @@ std::uint64_t FileWriter::commit(const FileCommit& commit) {
 /// Returns the number of the step.
 std::uint64_t FileWriter::write(const FileCommit& commit, const StagedCommit& staged) {
   const bool encodes = variables_.has_encoded(commit);
-  if (const auto behind = encodes ? encoded_->plan_behind(commit, staged) : nullptr) {
-    const std::exception_ptr failure = encoded_->write_behind(commit, staged, behind);
-    queue_->arrive(failure, commit.synced, {});
-    queue_->publish(commit, {});
-    encoded_->end_call();
-    return variables_.steps();
+  const bool is_like_others = !encodes && may_plan_behind(commit, staged.words);
+  if (const auto behind =
+          encodes || is_like_others ? encoded_->plan_behind(commit, staged) : nullptr) {
+    if (is_like_others) {
+      data_->keep_cached(true);
+    }
+    return write_behind(commit, staged, behind, is_like_others && commit.synced && !has_unsynced_);
   }
   queue_->wait_until_placed();
   CommitPlanner::Update update;
@@ -144,6 +145,25 @@ std::uint64_t FileWriter::write(const FileCommit& commit, const StagedCommit& st
   plans_.end_writing();
   queue_->publish(commit, std::move(update));
   return written.placed.step;
+}
+
+/// Is it a small step like earlier ones, whose plan no caller need wait for? What the planner may
+/// refuse is planned in the call.
+bool FileWriter::may_plan_behind(const FileCommit& commit, std::uint64_t words) const {
+  return plans_.strategy().in_background && data_->has_thread() && is_on_node() &&
+         !variables_.format().is_store() && commit.is_step && !commit.is_last && commit.is_alone &&
+         variables_.are_known_steps(commit) &&
+         variables_.provisional_plan(commit, words).hull().length <= most_small_bytes;
+}
+
+std::uint64_t FileWriter::write_behind(const FileCommit& commit, const StagedCommit& staged,
+                                       const std::shared_ptr<const EncodedWriter::Behind>& behind,
+                                       bool syncs_later) {
+  const std::exception_ptr failure = encoded_->write_behind(commit, staged, behind, syncs_later);
+  queue_->arrive(failure, commit.synced && !syncs_later, {});
+  queue_->publish(commit, {});
+  encoded_->end_call();
+  return variables_.steps();
 }
 
 /// Does one page cache hold what all ranks write?

@@ -1,6 +1,8 @@
 #include "commit/write/publish_queue.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "exec/write/write_behind.hpp"
@@ -14,6 +16,8 @@ namespace {
 /// Interval at which the thread checks again.
 constexpr double look_for_work_s = 1;
 constexpr int planning_rank = 0;
+/// The other ranks leave the call a little after this one.
+constexpr std::chrono::microseconds until_others_left{200};
 
 }  // namespace
 
@@ -98,7 +102,7 @@ bool PublishQueue::place_some() {
     const auto found = std::find_if(commits_.begin(), commits_.end(), [](const auto& other) {
       return other->placed < other->rounds.rounds;
     });
-    if (found == commits_.end()) {
+    if (found == commits_.end() || ((*found)->rounds.when_decided && !(*found)->is_decided)) {
       return false;
     }
     commit = *found;
@@ -113,6 +117,9 @@ bool PublishQueue::place_some() {
     has_all = has_all && commit->sizes[w].has_value();
   }
   if (has_all) {
+    if (commit->rounds.when_decided) {
+      std::this_thread::sleep_for(until_others_left);
+    }
     place(*commit);
   }
   return has_all;

@@ -25,7 +25,24 @@ std::uint64_t granule_of(const Work& work, const plan::Plan& plan, std::uint64_t
   return std::uint64_t{1} << std::countr_zero(all);
 }
 
+/// Not all of the tiles: a window without bytes has to be passed all the same.
+plan::OwnRange data_range(const plan::Plan& plan, const layout::CommitPlan& placed) {
+  return plan.tiles.own_range(placed.hull());
+}
+
+plan::OwnRange records_range(const plan::Plan& plan, const layout::CommitPlan& placed) {
+  return placed.checksums ? plan.tiles.own_range(placed.checksums->hull()) : plan::OwnRange{};
+}
+
 }  // namespace
+
+std::uint64_t ring_windows(const plan::Plan& plan, const layout::CommitPlan& placed,
+                           std::uint64_t window_bytes) {
+  const auto windows = [&](const plan::OwnRange& range) {
+    return range.last / window_bytes + 1 - range.first / window_bytes;
+  };
+  return windows(data_range(plan, placed)) + windows(records_range(plan, placed));
+}
 
 std::uint64_t write_async_two_phase(const plan::Plan& plan, const Work& work, Buffers& buffers) {
   Ring& ring = *buffers.ring;
@@ -51,7 +68,7 @@ std::uint64_t write_async_two_phase(const plan::Plan& plan, const Work& work, Bu
   } catch (...) {
     failure = std::current_exception();
   }
-  carry(portions ? &*portions : nullptr, {0, plan.tiles.own_bytes()});
+  carry(portions ? &*portions : nullptr, data_range(plan, *work.commit));
   if (!failure) {
     portions->give_records();
   }
@@ -63,7 +80,7 @@ std::uint64_t write_async_two_phase(const plan::Plan& plan, const Work& work, Bu
       records.emplace(portions->records());
       words.emplace(work, *records);
     }
-    carry(words ? &*words : nullptr, plan.tiles.own_range(work.commit->checksums->hull()));
+    carry(words ? &*words : nullptr, records_range(plan, *work.commit));
   }
   if (failure) {
     std::rethrow_exception(failure);

@@ -19,5 +19,8 @@ std::uint64_t write_two_phase(Transport& transport, const plan::Plan& plan, cons
 /// The same in memory of the node: every rank copies its bytes into the windows of the writers
 /// itself, and they are written while it continues. Not collective, but every rank must call it.
 std::uint64_t write_async_two_phase(const plan::Plan& plan, const Work& work, Buffers& buffers);
+/// At most so many windows of a writer does it pass.
+std::uint64_t ring_windows(const plan::Plan& plan, const layout::CommitPlan& placed,
+                           std::uint64_t window_bytes);
 
 }  // namespace sluice::exec
