@@ -41,6 +41,13 @@ def test_attributes_that_files_keep_for_themselves_are_refused(tmp_path, owner, 
             (out.attrs_of(owner) if owner else out.attrs)[name] = "text"
 
 
+@pytest.mark.parametrize("format", ["vtkhdf", "openpmd"])
+def test_so_are_they_in_other_formats_of_hdf5(tmp_path, format):
+    with fails(Code.UNSUPPORTED, "DIMENSION_LIST", "choose another"):
+        with sluice.open(tmp_path / "names.h5", "w", format=format, **QUICK) as out:
+            out.attrs["DIMENSION_LIST"] = "text"
+
+
 def test_a_fill_value_that_is_no_number_is_an_attribute(tmp_path):
     with sluice.open(tmp_path / "fill.h5", "w", **QUICK) as out:
         out.put("x", np.ones(3))

@@ -148,11 +148,14 @@ std::uint64_t FileWriter::write(const FileCommit& commit, const StagedCommit& st
 }
 
 /// Is it a small step like earlier ones, whose plan no caller need wait for? What the planner may
-/// refuse is planned in the call.
+/// refuse is planned in the call, and so is a step that is left out where it finds no space.
 bool FileWriter::may_plan_behind(const FileCommit& commit, std::uint64_t words) const {
+  const layout::Format& format = variables_.format();
+  // Others place, and fill, what no rank puts too; in a store each rank syncs its own objects.
+  const bool is_as_predicted = format.compress && !format.is_store();
   return plans_.strategy().in_background && data_->has_thread() && is_on_node() &&
-         !variables_.format().is_store() && commit.is_step && !commit.is_last && commit.is_alone &&
-         variables_.are_known_steps(commit) &&
+         is_as_predicted && options_.on_error == OnError::fail && commit.is_step &&
+         !commit.is_last && commit.is_alone && variables_.are_known_steps(commit) &&
          variables_.provisional_plan(commit, words).hull().length <= most_small_bytes;
 }
 

@@ -70,6 +70,12 @@ std::string refuse_netcdf4_attribute(const model::Attribute& attribute) {
   return refuse_own_attribute(attribute);
 }
 
+template <std::string (*refuse)(const model::Attribute&)>
+std::string refuse_attribute_of(const model::Attribute& attribute) {
+  refuse_own_attribute(attribute);
+  return refuse(attribute);
+}
+
 std::string refuse_vtkhdf(const model::Definition& definition,
                           const std::vector<model::Definition>& others) {
   return vtkhdf::refuse_definition(definition, others);
@@ -172,7 +178,7 @@ constinit const Format vtkhdf_format{
     .create = create_as<Profile::vtkhdf>,
     .same_files = &stacked_format,
     .refuse_definition = refuse_vtkhdf,
-    .refuse_attribute = vtkhdf::refuse_attribute,
+    .refuse_attribute = refuse_attribute_of<vtkhdf::refuse_attribute>,
     .plans_beside_threads = takes_several_threads,
 };
 
@@ -190,7 +196,7 @@ constinit const Format openpmd_format{
     .create = create_as<Profile::openpmd>,
     .same_files = &stacked_format,
     .refuse_definition = openpmd::refuse_definition,
-    .refuse_attribute = openpmd::refuse_attribute,
+    .refuse_attribute = refuse_attribute_of<openpmd::refuse_attribute>,
     .plans_beside_threads = takes_several_threads,
 };
 
