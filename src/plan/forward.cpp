@@ -28,6 +28,7 @@ Plan plan_forward(const Input& input) {
   plan.strategy = forward_strategy.name;
   plan.flow = Flow::async_two_phase;
   plan.gathers = input.choice.gathers;
+  plan.space = input.space;
   plan.writer_bytes = std::min(plan.tiles.own_bytes(), input.space.length);
   if (plan.tiles.index_of(input.topology.rank) >= 0) {
     const std::uint64_t most = (plan.tiles.own_bytes() + plan.window_bytes - 1) / plan.window_bytes;

@@ -53,6 +53,8 @@ struct Plan {
   std::uint64_t packed_bytes = 0;  ///< background: the most that a rank keeps packed for later
                                    ///< windows
   std::uint64_t writer_bytes = 0;  ///< background: the most bytes that one writer can receive
+  /// background: where all ranks write, the same on every rank; empty: wherever the tiles reach.
+  layout::Extent space = {};
   std::uint64_t buffer_bytes = 0;  ///< largest staging memory of this rank during execution
   std::string reason = {};         ///< auto: the reason, a sentence
   double predicted_s = 0;          ///< auto: of the writing; 0: not predicted

@@ -78,6 +78,7 @@ std::exception_ptr EncodedWriter::bring(const FileCommit& commit, const exec::En
                                         std::vector<std::uint64_t>& words) {
   const auto places = rounds.placements(round, config_.transport.rank(), parts.tiles);
   who.tiles = rounds.tile_map(round);
+  who.space = {};  // the round's tiles are used up to their last
   exec::Work work = config_.data.work_of(commit, parts.portions, places);
   work.records_out = config_.checksum ? &words : nullptr;
   work.file = file;

@@ -25,9 +25,11 @@ std::uint64_t granule_of(const Work& work, const plan::Plan& plan, std::uint64_t
   return std::uint64_t{1} << std::countr_zero(all);
 }
 
-/// Not all of the tiles: a window without bytes has to be passed all the same.
-plan::OwnRange data_range(const plan::Plan& plan, const layout::CommitPlan& placed) {
-  return plan.tiles.own_range(placed.hull());
+/// No more of the tiles than is needed: a window without bytes has to be passed all the same. The
+/// same on every rank, as `placed` need not be: of encoded tiles a rank knows only some.
+plan::OwnRange data_range(const plan::Plan& plan) {
+  return plan.space.length != 0 ? plan.tiles.own_range(plan.space)
+                                : plan::OwnRange{0, plan.tiles.own_bytes()};
 }
 
 plan::OwnRange records_range(const plan::Plan& plan, const layout::CommitPlan& placed) {
@@ -41,7 +43,7 @@ std::uint64_t ring_windows(const plan::Plan& plan, const layout::CommitPlan& pla
   const auto windows = [&](const plan::OwnRange& range) {
     return range.last / window_bytes + 1 - range.first / window_bytes;
   };
-  return windows(data_range(plan, placed)) + windows(records_range(plan, placed));
+  return windows(data_range(plan)) + windows(records_range(plan, placed));
 }
 
 std::uint64_t write_async_two_phase(const plan::Plan& plan, const Work& work, Buffers& buffers) {
@@ -68,7 +70,7 @@ std::uint64_t write_async_two_phase(const plan::Plan& plan, const Work& work, Bu
   } catch (...) {
     failure = std::current_exception();
   }
-  carry(portions ? &*portions : nullptr, data_range(plan, *work.commit));
+  carry(portions ? &*portions : nullptr, data_range(plan));
   if (!failure) {
     portions->give_records();
   }
