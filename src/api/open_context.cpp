@@ -47,9 +47,8 @@ OpenContext context_on(const Comm& comm, const OpenRequest& request, const Optio
   };
   context.uses_mpi = true;
   connect(options);
-  context.settings = settings::resolve(*context.transport, request.path, options);
+  context.settings = same_settings(*context.transport, request, options);
   const Options& wanted = context.settings.options;
-  require_same(*context.transport, request, context.settings);
   if (wanted.timeout_s != options.timeout_s || wanted.ranks_per_node != options.ranks_per_node) {
     context.transport.reset();
     connect(wanted);
@@ -66,9 +65,8 @@ OpenContext context_on(std::unique_ptr<exec::Transport> transport, const OpenReq
                        const Options& options) {
   OpenContext context;
   context.transport = std::move(transport);
-  context.settings = settings::resolve(*context.transport, request.path, options);
+  context.settings = same_settings(*context.transport, request, options);
   const Options& wanted = context.settings.options;
-  require_same(*context.transport, request, context.settings);
   context.uses_mpi = wanted.storage == "mpiio";
   constexpr Comm self(sluice_comm{SLUICE_COMM_SELF, 0, 0});
   context.storage = object_store(*context.transport, request.path, wanted);
@@ -108,9 +106,10 @@ void say_notice(const exec::Transport& transport, const settings::Settings& sett
   say("sluice: " + settings.notice);
 }
 
-void require_same(exec::Transport& transport, const OpenRequest& request,
-                  const settings::Settings& settings) {
+settings::Settings same_settings(exec::Transport& transport, const OpenRequest& request,
+                                 const Options& options) {
   const std::string& path = request.path;
+  settings::Settings settings = settings::resolve(transport, path, options);
   model::ByteWriter out;
   out.put(std::string(request.purpose));
   out.put(settings::explain_options(path, settings));
@@ -129,6 +128,7 @@ void require_same(exec::Transport& transport, const OpenRequest& request,
     throw Error(Code::bad_name, "open: the path " + model::quoted(path) +
                                     (path.empty() ? " is empty" : " has a NUL in it"));
   }
+  return settings;
 }
 
 }  // namespace sluice::detail

@@ -27,7 +27,7 @@ struct OpenRequest {
 const char* purpose_of(Mode mode);
 
 /// Collective over `comm`, which is duplicated. The environment and sluice.toml override `options`.
-/// Errors as those of require_same().
+/// Errors as those of same_settings().
 OpenContext context_on(const Comm& comm, const OpenRequest& request, const Options& options);
 /// The same over a transport that does not use MPI.
 OpenContext context_on(std::unique_ptr<exec::Transport> transport, const OpenRequest& request,
@@ -36,9 +36,9 @@ OpenContext context_on(std::unique_ptr<exec::Transport> transport, const OpenReq
 /// On rank 0: prints Settings::notice, each once in a process.
 void say_notice(const exec::Transport& transport, const settings::Settings& settings);
 
-/// Collective. Error divergent if the ranks open different things, and would wait for each other
-/// later.
-void require_same(exec::Transport& transport, const OpenRequest& request,
-                  const settings::Settings& settings);
+/// Collective: settings::resolve(). Error divergent if the ranks open different things, and would
+/// wait for each other later.
+settings::Settings same_settings(exec::Transport& transport, const OpenRequest& request,
+                                 const Options& options);
 
 }  // namespace sluice::detail

@@ -342,6 +342,16 @@ void check_definition(const Format& format, const model::Definition& definition,
   }
 }
 
+bool accepts(const Format& format, const model::Definition& definition,
+             const std::vector<model::Definition>& others) {
+  try {
+    check_definition(format, definition, others);
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
+}
+
 void settle_tile(const Format& format, model::Definition& definition) {
   if (format.fixed_tile != nullptr) {
     definition.chunk = format.fixed_tile(definition);

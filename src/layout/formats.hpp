@@ -67,6 +67,9 @@ Durability durability_of(const Format& format, Durability asked);
 /// `others` are the definitions of the file so far.
 void check_definition(const Format& format, const model::Definition& definition,
                       const std::vector<model::Definition>& others);
+/// Does check_definition() take it?
+bool accepts(const Format& format, const model::Definition& definition,
+             const std::vector<model::Definition>& others);
 /// Sets the tile of a variable if the format fixes it; after check_definition().
 void settle_tile(const Format& format, model::Definition& definition);
 void check_attribute(const Format& format, const model::Attribute& attribute);

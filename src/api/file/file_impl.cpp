@@ -27,9 +27,7 @@ FileImpl::FileImpl(OpenContext context, const std::string& path, Mode mode)
 FileImpl::FileImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
                    const std::string& path, Mode mode, const Options& options)
     : transport_(transport), storage_(std::move(storage)), path_(path) {
-  const settings::Settings settings = settings::resolve(transport_, path_, options);
-  require_same(transport_, {path_, purpose_of(mode)}, settings);
-  open(mode, settings);
+  open(mode, same_settings(transport_, {path_, purpose_of(mode)}, options));
 }
 
 void FileImpl::open(Mode mode, const settings::Settings& settings) {

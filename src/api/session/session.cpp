@@ -65,9 +65,8 @@ SessionImpl::SessionImpl(OpenContext context, const std::string& path, Mode mode
 SessionImpl::SessionImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
                          const std::string& path, Mode mode, const Options& options)
     : path_(path) {
-  const settings::Settings settings = settings::resolve(transport, path, options);
-  require_same(transport, {path, purpose_of(mode)}, settings);
-  open(transport, std::move(storage), path, mode, settings);
+  open(transport, std::move(storage), path, mode,
+       same_settings(transport, {path, purpose_of(mode)}, options));
 }
 
 void SessionImpl::open(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,

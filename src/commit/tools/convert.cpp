@@ -89,7 +89,7 @@ class Converter {
     std::vector<model::Definition> definitions;
     for (std::uint32_t v = 0; v < input_.variables().size(); ++v) {
       model::Definition d = input_.variables()[v].definition;
-      d.along_steps = false;
+      d.along_steps = false;  // in the file that it was read from
       if (is_companion(input_, d) || (carries_ && is_other_name_[v])) {
         continue;  // the link is copied
       }
@@ -113,9 +113,9 @@ class Converter {
       for (std::uint64_t step = 0; step < steps; ++step) {
         total_bytes_ += input_.shape_or_most(v, step + chosen_.first()).volume() * d.type.bytes;
       }
-      if (carries_ && !is_taken(d, {})) {
+      if (carries_ && !layout::accepts(output_->format(), d, {})) {
         d.dimensions.clear();
-        if (!is_taken(d, {})) {
+        if (!layout::accepts(output_->format(), d, {})) {
           continue;  // with a name that Sluice does not write: copied
         }
         unnamed_.push_back(d.name);
@@ -154,21 +154,22 @@ class Converter {
   /// Names of dimensions that the format cannot hold together: netCDF-4 holds a name with one size,
   /// and that of the steps stays. Those that stay may refuse a variable that has none.
   void drop_names(std::vector<model::Definition>& definitions) {
+    std::vector<model::Definition*> stepped_first;
+    for (model::Definition& d : definitions) {
+      stepped_first.push_back(&d);
+    }
+    std::stable_partition(stepped_first.begin(), stepped_first.end(),
+                          [](const model::Definition* d) { return d->stepped; });
     std::vector<model::Definition> taken;
-    for (const bool with_steps : {true, false}) {
-      for (model::Definition& d : definitions) {
-        if (d.stepped != with_steps) {
-          continue;
-        }
-        if (!d.dimensions.empty() && !is_taken(d, taken)) {
-          d.dimensions.clear();
-          unnamed_.push_back(d.name);
-        }
-        if (d.dimensions.empty() && !is_taken(d, taken)) {
-          break;
-        }
-        taken.push_back(d);
+    for (model::Definition* const d : stepped_first) {
+      if (!d->dimensions.empty() && !layout::accepts(output_->format(), *d, taken)) {
+        d->dimensions.clear();
+        unnamed_.push_back(d->name);
       }
+      if (d->dimensions.empty() && !layout::accepts(output_->format(), *d, taken)) {
+        break;
+      }
+      taken.push_back(*d);
     }
     for (std::size_t i = 0; i < definitions.size() && taken.size() < definitions.size(); ++i) {
       model::Definition& d = definitions[i];
@@ -177,15 +178,6 @@ class Converter {
         unnamed_.push_back(d.name);
       }
     }
-  }
-
-  bool is_taken(const model::Definition& d, const std::vector<model::Definition>& others) const {
-    try {
-      layout::check_definition(output_->format(), d, others);
-    } catch (const Error&) {
-      return false;
-    }
-    return true;
   }
 
   /// Can a format for any variables hold this one? Otherwise it is listed.

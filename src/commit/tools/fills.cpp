@@ -43,18 +43,6 @@ std::optional<Fill> default_of_netcdf(Kind kind) {
   }
 }
 
-bool has_place_for(const layout::Format& format, const model::Definition& definition) {
-  try {
-    layout::check_definition(format, definition, {});
-  } catch (const Error& e) {
-    if (e.code() != Code::unsupported) {
-      throw;
-    }
-    return false;
-  }
-  return true;
-}
-
 /// A number, or, of a floating-point variable in Zarr, base64 of one in double precision
 /// (xarray.backends.zarr.FillValueCoder).
 struct FillOf {
@@ -114,7 +102,7 @@ void take_fill(const Input& input, const layout::Format& format, model::Definiti
   model::Definition alone = definition;
   alone.dimensions.clear();
   alone.partial = true;
-  if (element && has_place_for(format, alone)) {
+  if (element && layout::accepts(format, alone, {})) {
     definition.partial = true;
     definition.fill = *element;
   }

@@ -191,11 +191,14 @@ std::shared_ptr<const EncodedWriter::Behind> EncodedWriter::plan_behind(
   const plan::WriterChoice& choice = config_.plans.choice();
   const std::uint64_t share = choice.budget_bytes / encoding_share_of_budget;
   const auto ranks = static_cast<std::uint64_t>(config_.transport.size());
+  const bool encodes = config_.variables.has_encoded(commit);
   layout::CommitPlan plain = config_.variables.provisional_plan(commit, staged.words);
+  if (!encodes && plain.hull().length > most_small_bytes) {
+    return nullptr;
+  }
   plan::Plan who = config_.plans.make(commit, plain, staged.plain);
   exec::EncodedRounds rounds = rounds_in(commit, ranks * share / config_.plans.openers().size());
   plan::Plan all = who;
-  const bool encodes = !rounds.variables().empty();
   all.writer_bytes += encodes ? rounds.rounds() * rounds.held_bytes() : 0;
   config_.background->make_room(all, commit.is_step, encodes);
   if (!encodes && !data.ring_holds(who, plain)) {

@@ -58,9 +58,9 @@ class EncodedWriter {
     layout::CommitPlan plain;  ///< provisional addresses of what is not encoded
     plan::Plan who;            ///< of that
   };
-  /// Collective. Null if the commit cannot be encoded in the background: because of the queue, of
-  /// the format, or because it is too large for memory between nodes, where a round needs all
-  /// ranks.
+  /// Collective. Null if the commit cannot be planned in the background: because of the queue, of
+  /// the format, because it is too large for memory between nodes, where a round needs all ranks,
+  /// or, where nothing is to be encoded, because it is not small.
   std::shared_ptr<const Behind> plan_behind(const FileCommit& commit, const StagedCommit& staged);
   /// Collective. Begins the commit in the queue, and sends all bytes. `on_node`: as for
   /// CommitPlanner::plan(). Returns this rank's failure, for CommitQueue::arrive.

@@ -101,13 +101,9 @@ std::uint64_t FileWriter::commit(const FileCommit& commit) {
 /// Returns the number of the step.
 std::uint64_t FileWriter::write(const FileCommit& commit, const StagedCommit& staged) {
   const bool encodes = variables_.has_encoded(commit);
-  const bool is_like_others = !encodes && may_plan_behind(commit, staged.words);
   if (const auto behind =
-          encodes || is_like_others ? encoded_->plan_behind(commit, staged) : nullptr) {
-    if (is_like_others) {
-      data_->keep_cached(true);
-    }
-    return write_behind(commit, staged, behind, is_like_others && commit.synced && !has_unsynced_);
+          encodes || may_plan_behind(commit) ? encoded_->plan_behind(commit, staged) : nullptr) {
+    return write_behind(commit, staged, behind);
   }
   queue_->wait_until_placed();
   CommitPlanner::Update update;
@@ -147,21 +143,25 @@ std::uint64_t FileWriter::write(const FileCommit& commit, const StagedCommit& st
   return written.placed.step;
 }
 
-/// Is it a small step like earlier ones, whose plan no caller need wait for? What the planner may
-/// refuse is planned in the call, and so is a step that is left out where it finds no space.
-bool FileWriter::may_plan_behind(const FileCommit& commit, std::uint64_t words) const {
+/// Is it a step like earlier ones, whose plan no caller need wait for if it is small? What the
+/// planner may refuse is planned in the call, and so is a step that is left out where it finds no
+/// space.
+bool FileWriter::may_plan_behind(const FileCommit& commit) const {
   const layout::Format& format = variables_.format();
   // Others place, and fill, what no rank puts too; in a store each rank syncs its own objects.
   const bool is_as_predicted = format.compress && !format.is_store();
   return plans_.strategy().in_background && data_->has_thread() && is_on_node() &&
          is_as_predicted && options_.on_error == OnError::fail && commit.is_step &&
-         !commit.is_last && commit.is_alone && variables_.are_known_steps(commit) &&
-         variables_.provisional_plan(commit, words).hull().length <= most_small_bytes;
+         !commit.is_last && commit.is_alone && variables_.are_known_steps(commit);
 }
 
 std::uint64_t FileWriter::write_behind(const FileCommit& commit, const StagedCommit& staged,
-                                       const std::shared_ptr<const EncodedWriter::Behind>& behind,
-                                       bool syncs_later) {
+                                       const std::shared_ptr<const EncodedWriter::Behind>& behind) {
+  const bool is_small = behind->rounds.variables().empty();
+  if (is_small) {
+    data_->keep_cached(true);
+  }
+  const bool syncs_later = is_small && may_sync_later(commit);
   const std::exception_ptr failure = encoded_->write_behind(commit, staged, behind, syncs_later);
   queue_->arrive(failure, commit.synced && !syncs_later, {});
   queue_->publish(commit, {});
@@ -174,10 +174,15 @@ bool FileWriter::is_on_node() const {
   return transport_.nodes() == 1 && storage_.ranks_together() == 0;
 }
 
+/// May rank 0 sync it for all, if it is small?
+bool FileWriter::may_sync_later(const FileCommit& commit) const {
+  return commit.synced && !has_unsynced_ && is_on_node();
+}
+
 /// Collective. Addresses of uncompressed data; `update` on rank 0.
 FileWriter::Placed FileWriter::place(const FileCommit& commit, std::uint64_t words,
                                      CommitPlanner::Update& update) {
-  const bool on_node = commit.synced && !has_unsynced_ && is_on_node();
+  const bool on_node = may_sync_later(commit);
   auto message = exec::on_root(transport_, 0, [&] {
     queue_->before_planning();
     layout::CommitRequest request = variables_.request_for(commit, words);

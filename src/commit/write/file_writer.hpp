@@ -82,10 +82,10 @@ class FileWriter {
   };
   Placed place(const FileCommit& commit, std::uint64_t words, CommitPlanner::Update& update);
   bool is_on_node() const;
-  bool may_plan_behind(const FileCommit& commit, std::uint64_t words) const;
+  bool may_sync_later(const FileCommit& commit) const;
+  bool may_plan_behind(const FileCommit& commit) const;
   std::uint64_t write_behind(const FileCommit& commit, const StagedCommit& staged,
-                             const std::shared_ptr<const EncodedWriter::Behind>& behind,
-                             bool syncs_later);
+                             const std::shared_ptr<const EncodedWriter::Behind>& behind);
   void tell_planner(std::function<void(layout::Planner&)> what);
   void give_up();
 

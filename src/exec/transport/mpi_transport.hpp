@@ -46,13 +46,11 @@ std::unique_ptr<Transport> make_mpi(const Comm& comm, double timeout_s);
 /// make_mpi() on the other ranks.
 template <class Work>
 decltype(auto) before_open(const Comm& comm, Work&& work) {
-  std::exception_ptr failure;
   try {
     return work();
   } catch (...) {
-    failure = std::current_exception();
+    fail_open(comm, std::current_exception());
   }
-  fail_open(comm, failure);
 }
 
 }  // namespace sluice::exec
