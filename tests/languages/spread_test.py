@@ -11,13 +11,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import h5py
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-from jobs import kill_job  # noqa: E402
+from jobs import kill_job, looks  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = 95
@@ -74,9 +73,9 @@ def stopped(program, ranks, folder, number):
     """Ends a run of many steps by a signal, once it has saved a checkpoint."""
     with subprocess.Popen(command(program, ranks, 10 ** 8), cwd=folder, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, start_new_session=True) as run:
-        limit = time.monotonic() + 60
-        while not (folder / "spread.h5").exists() and time.monotonic() < limit:
-            time.sleep(0.01)
+        for _ in looks(60, 0.01):
+            if (folder / "spread.h5").exists():
+                break
         kill_job(run) if number == signal.SIGKILL else os.kill(run.pid, number)
         out, err = run.communicate(timeout=60)
     return run.returncode, out, err

@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from apps import ROWS, command  # noqa: E402
-from jobs import is_alive, kill, processes_of  # noqa: E402
+from jobs import is_alive, kill, looks, processes_of  # noqa: E402
 
 WAYS = ("job", "rank", "signal")
 LIMIT_S = 600
@@ -80,14 +80,13 @@ class Test:
 
     def wait_for_checkpoint(self, run, folder, after):
         """Until a checkpoint is there that was not there before; false where the run has ended."""
-        limit = time.monotonic() + 120
         state = folder / "state.h5"
-        while run.poll() is None and time.monotonic() < limit:
+        for _ in looks(120, 0.005):
+            if run.poll() is not None:
+                return False
             if state.exists() and state.stat().st_mtime_ns != after:
                 return True
-            time.sleep(0.005)
-        assert run.poll() is not None, "no checkpoint within 120 s"
-        return False
+        raise AssertionError("no checkpoint within 120 s")
 
     def one_round(self, folder, goal, wanted):
         """One result, out of as many runs as are killed before it."""

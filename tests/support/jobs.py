@@ -17,14 +17,22 @@ def processes_of(run):
     return found
 
 
+def looks(most_s, every_s):
+    """`for _ in looks(60, 0.01)`: when to look whether something has happened. Counted, not timed:
+    while the whole machine stands still, none is used up."""
+    for _ in range(round(most_s / every_s)):
+        yield
+        time.sleep(every_s)
+
+
 def kill(processes):
     """Kills them, and returns when none but the first, which is waited for elsewhere, is left."""
     for process in processes:
         with contextlib.suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
-    limit = time.monotonic() + 60
-    while any(is_alive(process) for process in processes[1:]) and time.monotonic() < limit:
-        time.sleep(0.01)
+    for _ in looks(60, 0.01):
+        if not any(is_alive(process) for process in processes[1:]):
+            return
 
 
 def kill_job(run):
