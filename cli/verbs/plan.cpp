@@ -267,10 +267,9 @@ int plan_run(const Context& context, PlanVerb verb) {
   const sim::Described run = described(verb, machine);
   sim::Advice advice;
   {
-    Progress progress("plan", true);
-    advice = sim::advise(machine, run, [&](std::size_t done, std::size_t all) {
-      progress.update(done << 20, all << 20);
-    });
+    Progress progress("plan", true, Progress::Unit::count);
+    advice = sim::advise(machine, run,
+                         [&](std::size_t done, std::size_t all) { progress.update(done, all); });
   }
   if (verb.recorded && !verb.json) {
     tell("{}\n", verb.recorded->about);

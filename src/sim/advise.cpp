@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <exception>
+#include <mutex>
 #include <set>
+#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -16,6 +19,8 @@ namespace {
 
 /// Within this factor of the best, other properties decide: one file, durable sooner.
 constexpr double nearly = 1.1;
+/// Simulated at the same time, by all threads: a bound of memory.
+constexpr int most_ranks = 500'000;
 
 Prediction predict_once(const Machine& machine, const Described& run, const Compiled& compiled,
                         const Choice& choice, std::uint64_t seed) {
@@ -149,6 +154,68 @@ std::optional<Prediction> predict_if_modelled(const Machine& machine, const Desc
   }
 }
 
+/// In the order of `choices`, by as many threads as there are cores.
+class Predictions {
+ public:
+  Predictions(const Machine& machine, const Described& run, const std::vector<Choice>& choices,
+              const AdviceProgress& progress)
+      : machine_(machine), run_(run), choices_(choices), progress_(progress) {}
+
+  std::vector<std::optional<Prediction>> all() {
+    found_.resize(choices_.size());
+    const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    const int others = std::clamp(most_ranks / std::max(1, run_.job.ranks), 1, cores) - 1;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < others; ++i) {
+      threads.emplace_back([this] { work(); });
+    }
+    work();
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    if (failure_) {
+      std::rethrow_exception(failure_);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  void work() {
+    while (const std::optional<std::size_t> i = next()) {
+      std::optional<Prediction> prediction;
+      std::exception_ptr failure;
+      try {
+        prediction = predict_if_modelled(machine_, run_, choices_[*i]);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      const std::lock_guard lock(mutex_);
+      found_[*i] = std::move(prediction);
+      failure_ = failure_ ? failure_ : failure;
+      ++done_;
+      if (progress_) {
+        progress_(done_, choices_.size());
+      }
+    }
+  }
+
+  /// None after a failure.
+  std::optional<std::size_t> next() {
+    const std::lock_guard lock(mutex_);
+    return failure_ || next_ == choices_.size() ? std::nullopt : std::optional(next_++);
+  }
+
+  const Machine& machine_;
+  const Described& run_;
+  const std::vector<Choice>& choices_;
+  const AdviceProgress& progress_;
+  std::mutex mutex_;
+  std::vector<std::optional<Prediction>> found_;
+  std::exception_ptr failure_;
+  std::size_t next_ = 0;
+  std::size_t done_ = 0;
+};
+
 }  // namespace
 
 std::vector<Choice> candidates(const Machine& machine, const Described& run) {
@@ -182,27 +249,27 @@ std::vector<Choice> candidates(const Machine& machine, const Described& run) {
   return all;
 }
 
-Advice advise(const Machine& machine, const Described& run,
-              const std::function<void(std::size_t, std::size_t)>& progress) {
-  const std::vector<Choice> all = candidates(machine, run);
-  Advice advice;
-  std::size_t done = 0;
-  for (const Choice& choice : all) {
-    if (progress) {
-      progress(done++, all.size());
-    }
-    if (auto prediction = predict_if_modelled(machine, run, choice)) {
-      advice.predictions.push_back(std::move(*prediction));
-    }
-  }
-  advice.chosen = pick(advice.predictions);
+Advice advise(const Machine& machine, const Described& run, const AdviceProgress& progress) {
+  std::vector<Choice> all = candidates(machine, run);
   Choice left_open;
   left_open.is_direct = run.is_direct;
   left_open.is_synced = run.is_synced;
   left_open.who.budget_bytes = run.budget_bytes;
-  advice.automatic = predict_if_modelled(machine, run, left_open);
+  all.push_back(left_open);
   left_open.may_be_several = true;
-  advice.automatic_of_any = predict_if_modelled(machine, run, left_open);
+  all.push_back(left_open);
+  std::vector<std::optional<Prediction>> found = Predictions(machine, run, all, progress).all();
+  Advice advice;
+  advice.automatic_of_any = std::move(found.back());
+  found.pop_back();
+  advice.automatic = std::move(found.back());
+  found.pop_back();
+  for (std::optional<Prediction>& prediction : found) {
+    if (prediction) {
+      advice.predictions.push_back(std::move(*prediction));
+    }
+  }
+  advice.chosen = pick(advice.predictions);
   advice.why = why(machine, run, advice);
   return advice;
 }

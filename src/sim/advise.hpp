@@ -51,9 +51,11 @@ struct Advice {
   std::string why;                             ///< two sentences
 };
 
-/// Predicts all candidates except those with too many rounds for the model, and picks one.
-/// `progress(done, all)` may be empty.
-Advice advise(const Machine& machine, const Described& run,
-              const std::function<void(std::size_t, std::size_t)>& progress);
+/// Called with how many choices are predicted, of how many; by one thread at a time. May be empty.
+using AdviceProgress = std::function<void(std::size_t, std::size_t)>;
+
+/// Predicts all candidates except those with too many rounds for the model, and picks one. By a
+/// thread for each core.
+Advice advise(const Machine& machine, const Described& run, const AdviceProgress& progress);
 
 }  // namespace sluice::sim

@@ -111,12 +111,13 @@ class ProgressBar(unittest.TestCase):
         return subprocess.Popen([COMMAND, "verify", "grid.h5"], cwd=FOLDER, env=environment,
                                 stdout=subprocess.PIPE, stderr=stderr)
 
-    def test_on_a_terminal(self):
+    def on_a_terminal(self, start):
+        """What `start`, given a file for stderr, shows there and prints."""
         try:
             ours, theirs = pty.openpty()
         except OSError as error:
             self.skipTest(f"no pseudo-terminal here: {error}")
-        process = self.run_slowly(theirs)
+        process = start(theirs)
         os.close(theirs)
         shown = b""
         while True:
@@ -130,12 +131,27 @@ class ProgressBar(unittest.TestCase):
         os.close(ours)
         out = process.communicate(timeout=60)[0].decode()
         self.assertEqual(process.returncode, FINE)
-        bars = re.findall(r"verify grid\.h5  \[#+\.*\] +(\d+) %  [\d.]+ MiB/s  \d.* left",
-                          shown.decode())
+        self.assertTrue(shown.endswith(b"\r\x1b[K"), "the bar is gone at the end")
+        return shown.decode(), out
+
+    def test_on_a_terminal(self):
+        shown, out = self.on_a_terminal(self.run_slowly)
+        bars = re.findall(r"verify grid\.h5  \[#+\.*\] +(\d+) %  [\d.]+ MiB/s  \d.* left", shown)
         self.assertGreaterEqual(len(bars), 1, shown)
         self.assertEqual(sorted(bars, key=int), bars)
-        self.assertTrue(shown.endswith(b"\r\x1b[K"), "the bar is gone at the end")
         self.assertIn("grid.h5: ok", out)
+
+    def test_of_predictions_says_how_many(self):
+        one_core = {min(os.sched_getaffinity(0))}  # else a large machine is ready too soon
+        shown, out = self.on_a_terminal(lambda stderr: subprocess.Popen(
+            [COMMAND, "plan", "--ranks", "12000", "--shape", "4096x4096x4096"],
+            stdout=subprocess.PIPE, stderr=stderr,
+            preexec_fn=lambda: os.sched_setaffinity(0, one_core)))
+        bars = re.findall(r"plan  \[#*\.*\] +\d+ %  (\d+) of (\d+)  \d.* left", shown)
+        self.assertGreaterEqual(len(bars), 1, shown)
+        self.assertEqual(sorted(bars, key=lambda bar: int(bar[0])), bars)
+        self.assertEqual(len({total for _, total in bars}), 1)
+        self.assertIn("<- this", out)
 
     def test_not_into_a_file(self):
         process = self.run_slowly(subprocess.PIPE)
