@@ -20,6 +20,9 @@ class Side {
   Side(commit::Input& input, std::uint32_t variable);
 
   const Type& type() const { return definition_.type; }
+  bool is_partial() const { return definition_.partial; }
+  /// Of a partial variable: one element.
+  std::vector<std::byte> fill() const;
   /// For one step; for a varying variable the maximum.
   model::Dims shape() const;
   /// For this step alone.

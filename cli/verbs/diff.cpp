@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 #include <limits>
 
+#include "commit/tools/fills.hpp"
 #include "compare/diff_report.hpp"
 #include "compare/stored.hpp"
 #include "compare/variable_pair.hpp"
 #include "help.hpp"
 #include "text/progress.hpp"
 #include "text/text.hpp"
+#include "text/values.hpp"
 #include "verb.hpp"
 
 namespace sluice::cli {
@@ -65,6 +67,16 @@ std::string against(const std::string& what, const std::string& a, const std::st
   return what + ": " + a + " against " + b;
 }
 
+void compare_fills(const Side& a, const Side& b, VariableResult& result) {
+  if (a.is_partial() && b.is_partial() && a.fill() != b.fill()) {
+    std::string left;
+    std::string right;
+    append_value(left, a.fill().data(), a.type(), Style::text);
+    append_value(right, b.fill().data(), b.type(), Style::text);
+    result.structure.push_back(against("fill value", left, right));
+  }
+}
+
 /// A variable with steps against an array: its first dimension represents the steps if the rest
 /// fits.
 void match_steps(Side& a, Side& b) {
@@ -115,6 +127,7 @@ class Diff {
   void compare_structure(Task& task) const;
   static std::uint64_t bytes_of(const Task& task);
   std::vector<model::Attribute> attributes_of(const Input& input) const;
+  bool is_of_the_format(const model::Attribute& attribute) const;
 
   const Context& context_;
   const DiffOptions& options_;
@@ -150,6 +163,8 @@ void Diff::compare_structure(Task& task) const {
   if (!(a.type() == b.type())) {
     result.structure.push_back(against("type", type_name(a.type()), type_name(b.type())));
     is_comparable = false;
+  } else {
+    compare_fills(a, b, result);
   }
   if (a.has_steps() != b.has_steps()) {
     const auto kind = [](const Side& side) { return side.has_steps() ? "with steps" : "without"; };
@@ -192,12 +207,31 @@ std::vector<model::Attribute> Diff::attributes_of(const Input& input) const {
     const std::string& owner = attribute.owner;
     // For a variable that only one file has, this is sufficient.
     const bool is_lone = find(a_, owner).has_value() != find(b_, owner).has_value();
-    if (!is_lone &&
+    if (!is_lone && !is_of_the_format(attribute) &&
         (chosen.empty() || std::find(chosen.begin(), chosen.end(), owner) != chosen.end())) {
       wanted.push_back(attribute);
     }
   }
   return wanted;
+}
+
+/// Formats have their own ways to say the fill value, which is compared with the structure, and
+/// netCDF wants a unit of the times of steps where nobody has given one.
+bool Diff::is_of_the_format(const model::Attribute& attribute) const {
+  const auto of_a = find(a_, attribute.owner);
+  const auto of_b = find(b_, attribute.owner);
+  if (of_a && of_b && commit::is_fill(attribute, a_.variables()[*of_a].definition) &&
+      commit::is_fill(attribute, b_.variables()[*of_b].definition)) {
+    return true;
+  }
+  const auto is_unit = [](const model::Attribute& other) {
+    return other.owner == time_variable && other.name == "units";
+  };
+  const auto has_none = [&](const Input& input) {
+    return std::none_of(input.attributes().begin(), input.attributes().end(), is_unit);
+  };
+  return is_unit(attribute) && same_value(attribute.value, std::string("1")) &&
+         (has_none(a_) || has_none(b_));
 }
 
 DiffReport Diff::run() {

@@ -36,8 +36,8 @@ def path(name):
     return os.path.join(FOLDER, name)
 
 
-def new_path():
-    return path(f"new-{next(_copies)}.h5")
+def new_path(ending=".h5"):
+    return path(f"new-{next(_copies)}{ending}")
 
 
 def copy(name):

@@ -128,6 +128,30 @@ class Diff(unittest.TestCase):
                          {("", "title", "a film of iron", "another title"), ("", "new", None, "2"),
                           ("spins", "units", "1", None)})
 
+    def test_a_conversion_equals_what_was_converted(self):
+        """What formats say by themselves (fill values, netCDF's unit of times) is no difference."""
+        # Steps without times get some in netCDF, all NaN: only spins.h5 has any.
+        for name, chosen in (("partial.h5", ("--variables", "holes,never_put")),
+                             ("spins.h5", ()), ("grid.h5", ("--variables", "grid"))):
+            for ending in (".nc", ".zarr", ".h5"):
+                target = new_path(ending)
+                converted = sluice("convert", name, target)
+                self.assertEqual(converted.returncode, FINE, converted.stderr)
+                for pair in ((name, target), (target, name)):
+                    report = differ(*pair, *chosen)
+                    self.assertEqual((report["attributes"], report["equal"], report["code"]),
+                                     ([], True, FINE), (pair, report))
+
+    def test_fill_values(self):
+        a, b = two(numpy.zeros(3), numpy.zeros(3), chunks=(2,), maxshape=(None,))
+        for target, fill in ((a, -1.5), (b, 2.0)):
+            with h5py.File(target, "w") as file:
+                file.create_dataset("x", data=numpy.zeros(3), fillvalue=fill)
+        report = differ(a, b)
+        self.assertEqual(report["code"], DIFFERS)
+        self.assertEqual(report["variables"]["x"]["structure"], ["fill value: -1.5 against 2.0"])
+        self.assertEqual(differ(a, copy(a))["code"], FINE)
+
     def test_steps_against_arrays(self):
         """A copy by another tool has arrays where Sluice has steps; compressed is no matter."""
         target = new_path()
