@@ -312,11 +312,13 @@ int convert(const Context& context, const ConvertVerb& verb) {
     show_json(json);
   } else {
     const std::string rate = rate_text(done.bytes, seconds);
-    tell("{}: {} of {} in {}{}; the file has {}, {} had {} ({:.1f} times as much)\n",
+    const double times =
+        static_cast<double>(before) / static_cast<double>(std::max<std::uint64_t>(1, after));
+    tell("{}: {} of {} in {}{}; the file has {}, {} had {} ({} times as much)\n",
          printable(verb.to), count_text(done.variables, "variable"), bytes_text(done.bytes),
          seconds_text(seconds), rate.empty() ? "" : ", " + rate, bytes_text(after),
          printable(verb.file), bytes_text(before),
-         static_cast<double>(before) / static_cast<double>(std::max<std::uint64_t>(1, after)));
+         times < 0.1 ? fmt::format("{:.2g}", times) : fmt::format("{:.1f}", times));
   }
   return done.left_out.empty() || verb.drop ? fine : differs;
 }
@@ -329,7 +331,7 @@ void add_convert(CLI::App& app, Run& run) {
       add_verb(app, "convert", "write a file in another format or compression",
                "Writes all variables, attributes, times and fill values of FILE into a new file\n"
                "TO, and checks every checksum. Without --compress each variable keeps its\n"
-               "compression; it may be a plugin of HDF5 (HDF5_PLUGIN_PATH): blosc2:zstd,5, ...\n"
+               "compression, if TO can have one; plugins of HDF5 too (HDF5_PLUGIN_PATH).\n"
                "The ending of TO selects its format; one that belongs to no format is an error.\n"
                "FILE may be any file that sluice reads, or a file of one of these codes:\n"
                "VOX-FE: a model becomes a grid of bytes, `material` (z, y, x), displacements\n"

@@ -14,10 +14,6 @@ import xarray
 from command import BAD_INPUT, DIFFERS, FINE, address, copy, flip, new_path, path, said, sluice
 
 
-def new(ending):
-    return new_path().replace(".h5", ending)
-
-
 def attributes(item):
     return {name: numpy.asarray(value).tolist() for name, value in item.attrs.items()
             if name not in ("DIMENSION_LIST", "REFERENCE_LIST")}
@@ -29,7 +25,7 @@ XARRAY = {".nc": {"engine": "netcdf4"}, ".h5": {"engine": "netcdf4"},
 
 class Convert(unittest.TestCase):
     def converted(self, source, *options, ending=".h5", ranks=0):
-        target = new(ending)
+        target = new_path(ending)
         result = sluice("convert", source, target, *options, ranks=ranks)
         self.assertEqual(result.returncode, FINE, result.stderr)
         return target
@@ -54,7 +50,7 @@ class Convert(unittest.TestCase):
     def test_what_nccopy_made_of_a_file_is_read(self):
         source = self.converted("spins.h5", ending=".nc")
         for options in ((), ("-d9",)):
-            target = new(".nc")
+            target = new_path(".nc")
             subprocess.run(["nccopy", *options, source, target], check=True, timeout=60)
             result = sluice("diff", source, target)
             self.assertEqual(result.returncode, FINE, result.stdout + result.stderr)
@@ -74,8 +70,21 @@ class Convert(unittest.TestCase):
             self.assertEqual((file.attrs["periodic"], file.attrs["periodic"].dtype), (True, bool))
             self.assertEqual(file["v"].attrs["closed"], False)
 
+    def test_a_format_without_compression_gets_plain_values(self):
+        source = new_path()
+        values = numpy.arange(50000.0)
+        with h5py.File(source, "w") as file:
+            file.create_dataset("x", data=values, chunks=(5000,), compression="gzip")
+        records = self.converted(source, ending=".rec")
+        self.assertEqual(sluice("diff", source, records).returncode, FINE)
+        array = numpy.load(self.converted(source, ending=".npy"))
+        self.assertTrue(numpy.array_equal(array, values))
+        result = sluice("convert", source, new_path(".npy"), "--compress", "deflate:6")
+        self.assertEqual(result.returncode, BAD_INPUT)
+        self.assertIn("holds no compressed data", result.stderr)
+
     def test_a_default_fill_value_of_netcdf_may_be_data(self):
-        source = new(".nc")
+        source = new_path(".nc")
         with netCDF4.Dataset(source, "w") as file:
             file.createDimension("x", 3)
             file.createVariable("small", "u1", ("x",))[:] = [255, 1, 2]
@@ -87,7 +96,7 @@ class Convert(unittest.TestCase):
                 self.assertEqual(read["large"].values.tolist(), [2**60 + 1, 2, 3], ending)
 
     def test_missing_values_stay_missing_for_xarray(self):
-        source = new(".nc")
+        source = new_path(".nc")
         with netCDF4.Dataset(source, "w") as file:
             file.createDimension("x", 4)
             for name, dtype, fill in (("packed", "i2", -99), ("single", "f4", 1e20),
@@ -109,7 +118,7 @@ class Convert(unittest.TestCase):
             "gaps": ("x", [1, numpy.nan, 2, 3], {}, {"_FillValue": numpy.nan, "dtype": "f8"}),
             "whole": ("x", x, {}, {"_FillValue": None, "dtype": "f8"})})
         for version in (2, 3):
-            source = new(".zarr")
+            source = new_path(".zarr")
             values.to_zarr(source, zarr_format=version)
             with xarray.open_zarr(source, consolidated=False) as before:
                 self.assertEqual(numpy.isnan(before["packed"].values).sum(), 1)
@@ -129,11 +138,11 @@ class Convert(unittest.TestCase):
         with h5py.File(source, "w") as file:
             file["v"] = numpy.arange(3.0)
             file["v"].attrs.create("place", b"Gr\xf6", dtype="S3")
-        target = new(".zarr")
+        target = new_path(".zarr")
         result = sluice("convert", source, target)
         self.assertEqual(result.returncode, DIFFERS, result.stderr)
         self.assertIn("place", result.stderr)
-        self.assertEqual(sluice("convert", source, new(".zarr"), "--drop").returncode, FINE)
+        self.assertEqual(sluice("convert", source, new_path(".zarr"), "--drop").returncode, FINE)
 
     def test_of_other_programs(self):
         source = new_path()
@@ -155,7 +164,7 @@ class Convert(unittest.TestCase):
     def test_damage_is_not_carried_on(self):
         source = copy("spins.h5")
         flip(source, address(source, "spins", (1, 3, 0)))
-        result = sluice("convert", source, new(".h5"))
+        result = sluice("convert", source, new_path(".h5"))
         self.assertEqual(result.returncode, DIFFERS)
         self.assertIn("spins", result.stderr)
 
@@ -164,7 +173,7 @@ class Convert(unittest.TestCase):
         grid = numpy.zeros((9, 30, 20), "u1")
         grid[2:7, 5:25, 4:16] = 1
         grid[3:5, 8:20, 6:12] = 2
-        source = new(".model")
+        source = new_path(".model")
         cells = numpy.argwhere(grid)
         with open(source, "w") as file:
             file.write(f"\n{len(cells)}\n")
@@ -193,7 +202,7 @@ class Convert(unittest.TestCase):
 
     def test_an_ending_that_no_format_has_is_refused(self):
         for ending in (".xdmf", ".vti", ".png", ".dat"):
-            target = new(ending)
+            target = new_path(ending)
             result = sluice("convert", "grid.h5", target)
             self.assertEqual(result.returncode, BAD_INPUT, result.stderr)
             self.assertFalse(os.path.exists(target))
@@ -215,7 +224,7 @@ class Convert(unittest.TestCase):
             with h5py.File(self.converted(middle)) as file:
                 self.assertEqual([d.label for d in file["u"].dims], ["y", "x"])
                 self.assertEqual([d[0].name for d in file["u"].dims], ["/y", "/x"])
-        theirs = new(".nc")
+        theirs = new_path(".nc")
         with netCDF4.Dataset(theirs, "w") as file:
             file.createDimension("time", None)
             file.createDimension("lat", 3)
@@ -226,7 +235,7 @@ class Convert(unittest.TestCase):
             self.assertEqual([d.label for d in file["t"].dims], ["time", "lat"])
             self.assertEqual([d[0].name for d in file["p"].dims], ["/lat"])
         # A dimension of time is not that of Sluice's steps: what it is no longer is told.
-        target = new(".nc")
+        target = new_path(".nc")
         result = sluice("convert", theirs, target)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(len(said(result)), 1, result.stderr)
@@ -237,7 +246,7 @@ class Convert(unittest.TestCase):
         self.assertEqual(sluice("verify", target).returncode, FINE)
 
     def test_a_coordinate_of_time_stays(self):
-        source = new(".nc")
+        source = new_path(".nc")
         with netCDF4.Dataset(source, "w") as file:
             file.createDimension("time", None)
             file.createDimension("x", 3)
@@ -256,13 +265,13 @@ class Convert(unittest.TestCase):
                     self.assertTrue(before.equals(after), (ending, after))
 
     def test_bad_words(self):
-        for arguments in (["spins.h5", new(".h5"), "--compress", "defleat:3"],
-                          ["nothing.h5", new(".h5")], ["spins.h5", path("grid.h5")],
-                          ["spins.h5", new(".h5"), "--format", "zip"]):
+        for arguments in (["spins.h5", new_path(".h5"), "--compress", "defleat:3"],
+                          ["nothing.h5", new_path(".h5")], ["spins.h5", path("grid.h5")],
+                          ["spins.h5", new_path(".h5"), "--format", "zip"]):
             result = sluice("convert", *arguments)
             self.assertEqual(result.returncode, BAD_INPUT, arguments)
             self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
-        answer = json.loads(sluice("convert", "spins.h5", new(".h5"), "--json").stdout)
+        answer = json.loads(sluice("convert", "spins.h5", new_path(".h5"), "--json").stdout)
         with h5py.File(path("spins.h5")) as file:
             self.assertEqual(answer["steps"], file["spins"].shape[0])
 

@@ -102,10 +102,10 @@ class Converter {
       d.compress = compression_of(d);
       chosen_.settle(input_, v, d);
       forget_default_fill(input_, d);
-      take_fill(input_, output_->format(), d);
       if (!output_->format().tiled || output_->format().has_grammar) {
         d.chunk = {};  // of the other format
       }
+      take_fill(input_, output_->format(), d);
       const std::uint64_t steps = d.stepped ? chosen_.steps() : 1;
       if (d.varying && output_->format().tiled && d.bytes_per_step() > most_step_bytes) {
         d.shape[0] = most_rows(input_, v);
@@ -144,6 +144,9 @@ class Converter {
     if (compress_) {
       const bool is_worth = definition.bytes_per_step() >= layout::worth_encoding_bytes;
       return is_worth ? layout::compress_for(definition.type, *compress_) : "none";
+    }
+    if (!output_->format().compress) {
+      return "none";
     }
     // What was rounded stays as it is: a second time might give other values.
     const std::string kept =
