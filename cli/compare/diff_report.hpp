@@ -36,8 +36,9 @@ struct DiffReport {
   std::vector<VariableResult> variables;
   std::vector<AttributeResult> attributes;
   std::uint64_t attributes_compared = 0;
-  std::vector<std::string> not_compared;  ///< datasets that Sluice cannot read
-  std::uint64_t bytes = 0;                ///< compared, of each file
+  /// Datasets and attributes of types that Sluice cannot read.
+  std::vector<std::string> not_compared;
+  std::uint64_t bytes = 0;  ///< compared, of each file
   double seconds = 0;
 
   std::size_t differing_variables() const;

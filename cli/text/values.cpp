@@ -73,17 +73,6 @@ void append_complex(std::string& out, const std::byte* at, Style style) {
   out += 'j';
 }
 
-std::string csv_text(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string out = "\"";
-  for (const char c : text) {
-    out += c == '"' ? "\"\"" : std::string(1, c);
-  }
-  return out + "\"";
-}
-
 std::string json_text(std::string_view text) {
   return nlohmann::json(std::string(text))
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -101,6 +90,17 @@ void append_string(std::string& out, const std::byte* at, std::size_t bytes, Sty
 }
 
 }  // namespace
+
+std::string csv_text(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string out = "\"";
+  for (const char c : text) {
+    out += c == '"' ? "\"\"" : std::string(1, c);
+  }
+  return out + "\"";
+}
 
 void append_value(std::string& out, const std::byte* element, const Type& type, Style style) {
   switch (type.kind) {
@@ -176,6 +176,10 @@ template <class T>
 constexpr bool is_list<std::vector<T>> = true;
 
 }  // namespace
+
+nlohmann::ordered_json time_json(double time) {
+  return std::isnan(time) ? nlohmann::ordered_json() : one_json(time);
+}
 
 std::string attribute_text(const model::AttributeValue& value) {
   return std::visit(

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "model/definition.hpp"
 
@@ -17,6 +18,12 @@ enum class Style {
 
 /// Appends one element (dense little-endian bytes).
 void append_value(std::string& out, const std::byte* element, const Type& type, Style style);
+
+/// Quoted by the rules of CSV where it must be.
+std::string csv_text(std::string_view text);
+
+/// The time of a step: null for none (NaN), else a number or "Infinity".
+nlohmann::ordered_json time_json(double time);
 
 /// An attribute on one line.
 std::string attribute_text(const model::AttributeValue& value);

@@ -265,19 +265,39 @@ DiffReport Diff::run() {
   return report;
 }
 
-/// The datasets of either file that Sluice cannot read; on rank 0.
-std::vector<std::string> unreadable_of(const Context& context, const DiffOptions& options) {
+/// The datasets and attributes that Sluice cannot read, with their types.
+std::vector<std::string> unreadable_in(const Context& context, const std::string& path) {
+  const Stored stored =
+      open_stored(context.storage, path, [](Catalog& catalog) { catalog.attributes(); });
   std::vector<std::string> names;
-  for (const std::string& path : {options.a, options.b}) {
-    const Stored stored = open_stored(context.storage, path);
-    for (const auto& dataset : stored.catalog->unreadable()) {
-      const std::string text = dataset.name + " (" + dataset.type + ")";
-      if (std::find(names.begin(), names.end(), text) == names.end()) {
-        names.push_back(text);
-      }
+  for (const auto* list : {&stored.catalog->unreadable(), &stored.catalog->unread_attributes()}) {
+    for (const auto& one : *list) {
+      names.push_back(one.name + " (" + one.type + ")");
     }
   }
   return names;
+}
+
+/// All are listed; what only one of the files has is a difference, too. On rank 0.
+void compare_unreadable(const Context& context, const DiffOptions& options, DiffReport& report) {
+  const std::vector<std::string> in_a = unreadable_in(context, options.a);
+  const std::vector<std::string> in_b = unreadable_in(context, options.b);
+  report.not_compared = in_a;
+  const auto add_lone = [&](const std::vector<std::string>& names,
+                            const std::vector<std::string>& others, const char* where) {
+    for (const std::string& name : names) {
+      if (std::find(others.begin(), others.end(), name) == others.end()) {
+        report.variables.emplace_back().name = name;
+        report.variables.back().structure.emplace_back(where);
+      }
+    }
+  };
+  add_lone(in_a, in_b, "only in A");
+  add_lone(in_b, in_a, "only in B");
+  std::copy_if(in_b.begin(), in_b.end(), std::back_inserter(report.not_compared),
+               [&](const std::string& name) {
+                 return std::find(in_a.begin(), in_a.end(), name) == in_a.end();
+               });
 }
 
 int diff(const Context& context, const DiffOptions& options) {
@@ -290,7 +310,7 @@ int diff(const Context& context, const DiffOptions& options) {
     return fine;
   }
   if (options.variables.empty()) {
-    report.not_compared = unreadable_of(context, options);
+    compare_unreadable(context, options, report);
   }
   if (options.json) {
     show_json(report.json());
@@ -310,6 +330,8 @@ void add_diff(CLI::App& app, Run& run) {
                "ignored. Values are equal if their bits are equal (NaN equals the same NaN, 0.0\n"
                "differs from -0.0); with a tolerance, if |a - b| <= ABS or |a - b| <= R *\n"
                "max(|a|, |b|). Checksums are not checked: use `sluice verify`.\n"
+               "Data of types that Sluice does not read is not compared, but listed; it is a\n"
+               "difference if only one of the files has it.\n"
                "Exit code: 0 equal, 1 different, 2 bad input.\n",
                R"help(
 Examples:

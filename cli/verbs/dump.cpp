@@ -291,11 +291,11 @@ void Dump::print_csv() {
   }
   if (wide) {
     for (std::uint64_t i = 0; i < box_.count[rank - 1]; ++i) {
-      head += fmt::format("{}[{}],", printable(definition_.name), box_.start[rank - 1] + i);
+      head += csv_text(fmt::format("{}[{}]", definition_.name, box_.start[rank - 1] + i)) + ",";
     }
     head.pop_back();
   } else {
-    head += definition_.name;
+    head += csv_text(definition_.name);
   }
   out.text() += head + "\n";
   for (std::uint64_t step = steps_.first; step < steps_.end; ++step) {
@@ -376,7 +376,7 @@ void Dump::print_json() {
     enter(step);
     const double time = input_.time(step);
     out.text() += fmt::format("{}\n{{\"step\":{},\"time\":{},", step == steps_.first ? "" : ",",
-                              step, std::isfinite(time) ? number_text(time) : "null");
+                              step, time_json(time).dump());
     if (definition_.varying) {
       out.text() += fmt::format("\"start\":{},\"count\":{},", Json(list(box_.start)).dump(),
                                 Json(list(box_.count)).dump());

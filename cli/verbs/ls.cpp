@@ -267,7 +267,7 @@ Json contents_json(const Contents& contents) {
   Json times = Json::array();
   for (const CommitRow& row : catalog.commits()) {
     if (row.step != CommitRow::no_step) {
-      times.push_back(std::isnan(row.time) ? Json() : Json(row.time));
+      times.push_back(time_json(row.time));
     }
   }
   json["times"] = std::move(times);

@@ -18,6 +18,7 @@
 #include "layout/formats.hpp"
 #include "sluice/error.hpp"
 #include "text/text.hpp"
+#include "text/values.hpp"
 #include "verb.hpp"
 
 namespace sluice::cli {
@@ -109,7 +110,7 @@ std::string step_json(const std::vector<SeenStep>& steps, std::uint64_t step) {
   const auto seconds = seconds_before(steps, step);
   const Json json{
       {"step", step},
-      {"time", std::isnan(seen.time) ? Json() : Json(seen.time)},
+      {"time", time_json(seen.time)},
       {"bytes", seen.bytes},
       {"committed_ns", seen.committed_ns},
       {"seconds", seconds ? Json(*seconds) : Json()},

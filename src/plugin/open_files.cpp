@@ -124,6 +124,10 @@ std::unique_ptr<OpenFile> OpenFile::open(storage::Storage& storage, const std::s
       throw swmr_refused(path);
     }
     const bool creates = opening.truncates || opening.exclusive || (is_new && !storage.exists(key));
+    if (!opening.creates && !storage.exists(key)) {
+      // The family driver looks for its last member by truncating the next one, not creating it.
+      throw Error(Code::not_found, path + ": open failed: No such file or directory");
+    }
     if (!creates) {
       require_closed(*storage.open(key, storage::Access::read_write), false);
     }

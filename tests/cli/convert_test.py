@@ -214,6 +214,28 @@ class Convert(unittest.TestCase):
             target = self.converted("grid.h5", *options, ending=ending)
             self.assertTrue(h5py.is_hdf5(target))
 
+    def test_names_that_begin_with_a_dot_stay(self):
+        source = new_path()
+        names = (".x", "..x", ".zattrs", ".hidden/y", "a/..b", "y")
+        with h5py.File(source, "w") as file:
+            for number, name in enumerate(names):
+                file[name] = numpy.arange(3.0) + number
+        for ending in (".zarr", ".icechunk", ".nc"):
+            target = self.converted(source, ending=ending)
+            self.assertEqual(sluice("verify", target).returncode, FINE)
+            self.assertEqual(sluice("diff", source, target).returncode, FINE)
+
+    def test_names_of_dimensions_that_are_lost_are_told_and_counted(self):
+        source = new_path()
+        with h5py.File(source, "w") as file:  # k has another size than the dimension k
+            made = file.create_dataset("x", data=numpy.ones((5, 3)))
+            made.dims[0].label, made.dims[1].label = "p", "k"
+            file["k"] = numpy.arange(5)
+        result = sluice("convert", source, new_path(".nc"))
+        self.assertEqual(result.returncode, DIFFERS, result.stderr)
+        self.assertIn("the names of the dimensions of x are left out", result.stderr)
+        self.assertEqual(sluice("convert", source, new_path(".nc"), "--drop").returncode, FINE)
+
     def test_names_of_dimensions_stay(self):
         source = new_path()
         with h5py.File(source, "w") as file:  # of another program, with labels alone

@@ -142,6 +142,30 @@ class Diff(unittest.TestCase):
                     self.assertEqual((report["attributes"], report["equal"], report["code"]),
                                      ([], True, FINE), (pair, report))
 
+    def test_what_is_not_read_is_a_difference_if_one_file_has_it(self):
+        paths = new_path(), new_path()
+        for target in paths:
+            with h5py.File(target, "w") as file:
+                file["x"] = 1
+                file["words"] = "text of any length"
+                file.attrs["large"] = numpy.uint64(2**64 - 1)
+        report = differ(*paths)
+        self.assertEqual((report["code"], report["equal"]), (FINE, True))
+        self.assertEqual(len(report["not_compared"]), 2, report)
+        for what in ("words", "large"):
+            with h5py.File(paths[1], "r+") as file:
+                if what == "words":
+                    del file["words"]
+                else:
+                    file["words"] = "text of any length"
+                    del file.attrs["large"]
+            for pair, side in ((paths, "only in A"), (paths[::-1], "only in B")):
+                report = differ(*pair)
+                self.assertEqual((report["code"], report["equal"]), (DIFFERS, False))
+                lone = [v for v in report["variables"].values() if v["structure"] == [side]]
+                self.assertEqual(len(lone), 1, report)
+                self.assertIn(what, lone[0]["name"])
+
     def test_fill_values(self):
         a, b = two(numpy.zeros(3), numpy.zeros(3), chunks=(2,), maxshape=(None,))
         for target, fill in ((a, -1.5), (b, 2.0)):

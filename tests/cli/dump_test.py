@@ -85,6 +85,16 @@ class Dump(unittest.TestCase):
         self.assertEqual(self.dump("types.h5", "scalar", "--csv").split(),
                          ["scalar", repr(1 / 3)])
 
+    def test_names_are_quoted_in_csv(self):
+        target = new_path()
+        with h5py.File(target, "w") as file:
+            file["c,o"] = [3.0, 4.0]
+            file['a "b"'] = numpy.zeros((1, 2))
+        rows = list(csv.reader(io.StringIO(self.dump(target, "c,o", "--csv"))))
+        self.assertEqual(rows, [["i0", "c,o"], ["0", "3.0"], ["1", "4.0"]])
+        rows = list(csv.reader(io.StringIO(self.dump(target, 'a "b"', "--csv"))))
+        self.assertEqual(rows[0], ["i0", 'a "b"[0]', 'a "b"[1]'])
+
     def test_text_is_aligned_and_whole(self):
         text = self.dump("types.h5", "names")
         self.assertIn('["Fe"       "a,\\"b\\""  "äö€"', text)

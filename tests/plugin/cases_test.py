@@ -202,6 +202,25 @@ def test_links_and_virtual_datasets_of_other_files():
     assert plain(look, path) == "33 33"
 
 
+def test_a_family_of_files():
+    """HDF5 looks for the end of a family by opening a member that is not there."""
+    code = """
+name = sys.argv[1]
+for values in 3000, 2000:
+    with h5py.File(name, "w", driver="family", memb_size=5000) as f: f["x"] = numpy.arange(values)
+with h5py.File(name, "r+", driver="family", memb_size=5000) as f: f["y"] = numpy.arange(1000)
+with h5py.File(name, "r", driver="family", memb_size=5000) as f:
+    print(f["x"].shape, f["y"].shape, (f["x"][()] == numpy.arange(2000)).all(), f["y"][-1])
+"""
+    os.mkdir(path_of("family"))
+    os.mkdir(path_of("family without"))
+    done = python(code, path_of("family/%d.h5"), driver=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == plain(code, path_of("family without/%d.h5"))
+    members = [name for name in os.listdir(path_of("family")) if name.endswith(".h5")]
+    assert sorted(members) == sorted(os.listdir(path_of("family without")))
+
+
 def test_a_read_only_folder_is_read():
     folder = path_of("frozen")
     os.mkdir(folder)

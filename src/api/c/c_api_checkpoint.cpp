@@ -16,7 +16,6 @@ using sluice::Code;
 using sluice::Error;
 using sluice::Shape;
 using sluice::detail::CheckpointImpl;
-using sluice::detail::Registered;
 using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
 
 struct sluice_checkpoint {

@@ -296,7 +296,7 @@ Receipt Output::commit(bool is_step, bool is_last) {
       file.shapes.push_back(description_.shape_of(v));
       file.parts.push_back(touched[v].joined ? puts_.joined_rows(v) : parts_[v]);
     }
-    const Receipt receipt = write(file);
+    Receipt receipt = write(file);
     failed_together_ = false;
     has_news_ = false;
     steps_ = is_step ? receipt.step + 1 : steps_;  // fewer than before if only the last ones are

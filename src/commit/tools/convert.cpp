@@ -127,7 +127,7 @@ class Converter {
       definitions.push_back(std::move(d));
     }
     if (definitions.empty() && refusal_) {
-      throw *refusal_;
+      throw Error(*refusal_);
     }
     drop_names(definitions);
     // Those that say how others were rounded keep their names: the writer may add some.
@@ -158,6 +158,7 @@ class Converter {
   /// and that of the steps stays. Those that stay may refuse a variable that has none.
   void drop_names(std::vector<model::Definition>& definitions) {
     std::vector<model::Definition*> stepped_first;
+    stepped_first.reserve(definitions.size());
     for (model::Definition& d : definitions) {
       stepped_first.push_back(&d);
     }

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "layout/formats.hpp"
 #include "model/base64.hpp"
 #include "model/fill.hpp"
 

@@ -154,6 +154,7 @@ exec::RoundPlaces EncodedWriter::exchange(const CommitPlanner::Rounds& rounds, s
   const auto gathered = transport.gather(is_silent ? std::vector<std::byte>{} : mine.to_bytes(), 0);
   std::vector<std::byte> message = exec::on_root(transport, 0, [&] {
     std::vector<exec::RoundSizes> sizes;
+    sizes.reserve(gathered.size());
     for (const auto& bytes : gathered) {
       sizes.push_back(exec::RoundSizes::from_bytes(bytes));
     }

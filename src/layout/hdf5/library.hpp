@@ -124,12 +124,12 @@ struct Constant {
 #define SLUICE_HDF5_OWN(name) &::name
 #endif
 
-// NOLINTNEXTLINE(bugprone-macro-parentheses): it makes a name
+// NOLINTBEGIN(bugprone-macro-parentheses): they make names
 #define SLUICE_HDF5_CALL(name) \
   inline constexpr Call<decltype(&::name), #name, SLUICE_HDF5_OWN(name)> name{};
-// NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define SLUICE_HDF5_CONSTANT(name) \
   inline constexpr Constant<hid_t, #name, SLUICE_HDF5_OWN(name)> name{};
+// NOLINTEND(bugprone-macro-parentheses)
 
 SLUICE_HDF5_CALL(H5Aclose)
 SLUICE_HDF5_CALL(H5Acreate2)

@@ -145,7 +145,7 @@ Json codecs_of(const Json& document, bool is_big) {
 }
 
 Json fill_of_version2(const Json& document, const std::string& type) {
-  const Json fill = document.value("fill_value", Json());
+  Json fill = document.value("fill_value", Json());
   if (!fill.is_null()) {
     return fill;
   }

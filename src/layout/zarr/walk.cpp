@@ -28,8 +28,8 @@ class NodeWalk {
     std::sort(names.begin(), names.end());
     for (const std::string& name : names) {
       const std::string node = group.empty() ? name : group + "/" + name;
-      if (name[0] == '.' || !model::is_name(node)) {
-        continue;  // a document, or nothing that a node may be called
+      if (!model::is_name(node)) {
+        continue;  // nothing that a node may be called
       }
       const Node kind = look_(node);
       if (kind != Node::none && ++count_ > most_nodes) {
