@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds redraw_time{100};
 
 }  // namespace
 
-Progress::Progress(std::string label, bool is_shown, Unit unit)
+Progress::Progress(const std::string& label, bool is_shown, Unit unit)
     : label_(model::escaped(label, model::Shown::line)),
       is_shown_(is_shown && isatty(STDERR_FILENO) == 1),
       unit_(unit),

@@ -15,7 +15,7 @@ class Progress {
   enum class Unit { bytes, count };  ///< shown as a rate; as "3 of 18"
 
   /// `is_shown`: on one rank only.
-  Progress(std::string label, bool is_shown, Unit unit = Unit::bytes);
+  Progress(const std::string& label, bool is_shown, Unit unit = Unit::bytes);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

@@ -166,6 +166,7 @@ class Predictions {
     const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     const int others = std::clamp(most_ranks / std::max(1, run_.job.ranks), 1, cores) - 1;
     std::vector<std::thread> threads;
+    threads.reserve(static_cast<std::size_t>(others));
     for (int i = 0; i < others; ++i) {
       threads.emplace_back([this] { work(); });
     }

@@ -100,7 +100,8 @@ CommitPlanner::CommitPlanner(storage::Storage& storage, const std::string& path,
 CommitPlanner::~CommitPlanner() = default;
 
 std::unique_ptr<layout::Planner> CommitPlanner::open(Opening opening, const Options& options,
-                                                     PlannerOptions settings, bool has_own_file) {
+                                                     const PlannerOptions& settings,
+                                                     bool has_own_file) {
   if (opening != Opening::append) {
     const layout::Format& format = layout::format_of(path_, options);
     layout::durability_of(format, options.durability);

@@ -96,7 +96,7 @@ class CommitPlanner {
 
  private:
   std::unique_ptr<layout::Planner> open(Opening opening, const Options& options,
-                                        layout::PlannerOptions settings, bool has_own_file);
+                                        const layout::PlannerOptions& settings, bool has_own_file);
   storage::File& file_to_plan(bool has_own_file);
   void drop_later_steps(layout::Planner& planner, const Options& options);
   void replay_locked(std::uint64_t number);

@@ -66,7 +66,7 @@ std::string type_name_of(const Json& dtype) {
   if (!dtype.is_string()) {
     return "of several fields";
   }
-  const auto text = dtype.get<std::string>();
+  auto text = dtype.get<std::string>();
   for (const auto& [short_name, name] : names) {
     if (text.size() > 1 && text.substr(1) == short_name) {
       return name;
