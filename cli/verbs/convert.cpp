@@ -320,7 +320,7 @@ int convert(const Context& context, const ConvertVerb& verb) {
          printable(verb.file), bytes_text(before),
          times < 0.1 ? fmt::format("{:.2g}", times) : fmt::format("{:.1f}", times));
   }
-  return (done.left_out.empty() && done.unnamed.empty()) || verb.drop ? fine : differs;
+  return done.left_out.empty() || verb.drop ? fine : differs;
 }
 
 }  // namespace

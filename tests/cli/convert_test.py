@@ -225,17 +225,6 @@ class Convert(unittest.TestCase):
             self.assertEqual(sluice("verify", target).returncode, FINE)
             self.assertEqual(sluice("diff", source, target).returncode, FINE)
 
-    def test_names_of_dimensions_that_are_lost_are_told_and_counted(self):
-        source = new_path()
-        with h5py.File(source, "w") as file:  # k has another size than the dimension k
-            made = file.create_dataset("x", data=numpy.ones((5, 3)))
-            made.dims[0].label, made.dims[1].label = "p", "k"
-            file["k"] = numpy.arange(5)
-        result = sluice("convert", source, new_path(".nc"))
-        self.assertEqual(result.returncode, DIFFERS, result.stderr)
-        self.assertIn("the names of the dimensions of x are left out", result.stderr)
-        self.assertEqual(sluice("convert", source, new_path(".nc"), "--drop").returncode, FINE)
-
     def test_names_of_dimensions_stay(self):
         source = new_path()
         with h5py.File(source, "w") as file:  # of another program, with labels alone
