@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "commit/tools/fills.hpp"
+#include "commit/tools/unread.hpp"
 #include "compare/diff_report.hpp"
 #include "compare/stored.hpp"
 #include "compare/variable_pair.hpp"
@@ -265,39 +266,29 @@ DiffReport Diff::run() {
   return report;
 }
 
-/// The datasets and attributes that Sluice cannot read, with their types.
-std::vector<std::string> unreadable_in(const Context& context, const std::string& path) {
-  const Stored stored =
-      open_stored(context.storage, path, [](Catalog& catalog) { catalog.attributes(); });
-  std::vector<std::string> names;
-  for (const auto* list : {&stored.catalog->unreadable(), &stored.catalog->unread_attributes()}) {
-    for (const auto& one : *list) {
-      names.push_back(one.name + " (" + one.type + ")");
+/// All is listed; what only one of the files has is a difference, too. On rank 0.
+void compare_unread(Input& a, Input& b, DiffReport& report) {
+  const std::vector<std::string> in_a = commit::unread_data_of(a.catalog());
+  const std::vector<std::string> in_b = commit::unread_data_of(b.catalog());
+  const auto has = [](const std::vector<std::string>& all, const std::string& name) {
+    return std::find(all.begin(), all.end(), name) != all.end();
+  };
+  const auto add = [&](const std::string& name, const char* where) {
+    report.variables.emplace_back().name = name;
+    report.variables.back().structure.emplace_back(where);
+  };
+  report.not_compared = in_a;
+  for (const std::string& name : in_a) {
+    if (!has(in_b, name)) {
+      add(name, "only in A");
     }
   }
-  return names;
-}
-
-/// All are listed; what only one of the files has is a difference, too. On rank 0.
-void compare_unreadable(const Context& context, const DiffOptions& options, DiffReport& report) {
-  const std::vector<std::string> in_a = unreadable_in(context, options.a);
-  const std::vector<std::string> in_b = unreadable_in(context, options.b);
-  report.not_compared = in_a;
-  const auto add_lone = [&](const std::vector<std::string>& names,
-                            const std::vector<std::string>& others, const char* where) {
-    for (const std::string& name : names) {
-      if (std::find(others.begin(), others.end(), name) == others.end()) {
-        report.variables.emplace_back().name = name;
-        report.variables.back().structure.emplace_back(where);
-      }
+  for (const std::string& name : in_b) {
+    if (!has(in_a, name)) {
+      add(name, "only in B");
+      report.not_compared.push_back(name);
     }
-  };
-  add_lone(in_a, in_b, "only in A");
-  add_lone(in_b, in_a, "only in B");
-  std::copy_if(in_b.begin(), in_b.end(), std::back_inserter(report.not_compared),
-               [&](const std::string& name) {
-                 return std::find(in_a.begin(), in_a.end(), name) == in_a.end();
-               });
+  }
 }
 
 int diff(const Context& context, const DiffOptions& options) {
@@ -310,7 +301,7 @@ int diff(const Context& context, const DiffOptions& options) {
     return fine;
   }
   if (options.variables.empty()) {
-    compare_unreadable(context, options, report);
+    compare_unread(a, b, report);
   }
   if (options.json) {
     show_json(report.json());

@@ -112,7 +112,6 @@ std::unique_ptr<OpenFile> OpenFile::open(storage::Storage& storage, const std::s
   if (written && !written->is_here()) {
     written.reset();  // of the parent of this process
   }
-  const bool is_new = opening.truncates || opening.exclusive || opening.creates;
   if (written && opening.exclusive) {
     throw Error(Code::exists, path + ": is there already");
   }
@@ -123,11 +122,9 @@ std::unique_ptr<OpenFile> OpenFile::open(storage::Storage& storage, const std::s
     if (opening.swmr) {
       throw swmr_refused(path);
     }
-    const bool creates = opening.truncates || opening.exclusive || (is_new && !storage.exists(key));
-    if (!opening.creates && !storage.exists(key)) {
-      // The family driver looks for its last member by truncating the next one, not creating it.
-      throw Error(Code::not_found, path + ": open failed: No such file or directory");
-    }
+    // The family driver looks for its last member by truncating the next one, not creating it.
+    const bool creates =
+        storage.exists(key) ? opening.truncates || opening.exclusive : opening.creates;
     if (!creates) {
       require_closed(*storage.open(key, storage::Access::read_write), false);
     }

@@ -65,14 +65,27 @@ Unread find_unread(exec::Transport& transport, storage::Storage& storage, const 
   return found;
 }
 
-std::vector<std::string> unreadable_of(layout::Catalog& catalog) {
-  std::vector<std::string> lines;
-  for (const auto& list :
-       {catalog.unreadable(), catalog.unread_attributes(), catalog.other_objects()}) {
-    for (const layout::UnreadableDataset& one : list) {
-      lines.push_back(one.name + " (" + one.type + ")");
-    }
+namespace {
+
+void append_lines(const std::vector<layout::UnreadableDataset>& list,
+                  std::vector<std::string>& lines) {
+  for (const layout::UnreadableDataset& one : list) {
+    lines.push_back(one.name + " (" + one.type + ")");
   }
+}
+
+}  // namespace
+
+std::vector<std::string> unread_data_of(const layout::Catalog& catalog) {
+  std::vector<std::string> lines;
+  append_lines(catalog.unreadable(), lines);
+  append_lines(catalog.unread_attributes(), lines);
+  return lines;
+}
+
+std::vector<std::string> unreadable_of(layout::Catalog& catalog) {
+  std::vector<std::string> lines = unread_data_of(catalog);
+  append_lines(catalog.other_objects(), lines);
   return lines;
 }
 

@@ -20,7 +20,11 @@ bool may_be_of_variable(Code code);
 /// or it has steps: then what cannot be read is an error. Collective.
 using Unread = std::map<std::string, std::string>;
 Unread find_unread(exec::Transport& transport, storage::Storage& storage, const std::string& path);
-/// What a file has that no variable of it holds, each with the reason.
+/// Datasets, and the attributes that attributes() has met, of types that are not read, each with
+/// the type.
+std::vector<std::string> unread_data_of(const layout::Catalog& catalog);
+/// What a file has that no variable of it holds, each with the reason: also empty groups and
+/// committed types.
 std::vector<std::string> unreadable_of(layout::Catalog& catalog);
 /// A line for each of `unread` that is not among those left out: it was carried without being read.
 std::vector<std::string> carried_unread(const Unread& unread,
