@@ -92,12 +92,13 @@ std::vector<std::string> unreadable_of(layout::Catalog& catalog) {
 std::vector<std::string> carried_unread(const Unread& unread,
                                         const std::vector<std::string>& left_out) {
   std::vector<std::string> lines;
-  for (const auto& [name, why] : unread) {
+  for (const auto& entry : unread) {
+    const std::string& name = entry.first;
     const bool is_left_out =
         std::any_of(left_out.begin(), left_out.end(),
                     [&](const std::string& one) { return one.rfind(name + " (", 0) == 0; });
     if (!is_left_out) {
-      lines.push_back(name + ": copied as it is, for it cannot be read here: " + why);
+      lines.push_back(name + ": copied as it is, for it cannot be read here: " + entry.second);
     }
   }
   return lines;
