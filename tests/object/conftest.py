@@ -26,6 +26,16 @@ def server(tools, tmp_path):
         yield running
 
 
+@pytest.fixture
+def credentials(server, monkeypatch):
+    """Of the server, for other programs' clients in this process."""
+    for name, value in servers.environment(server.endpoint).items():
+        if name.startswith("AWS_"):
+            monkeypatch.setenv(name, value)
+    monkeypatch.delenv("AWS_CONFIG_FILE")
+    monkeypatch.delenv("AWS_SHARED_CREDENTIALS_FILE")
+
+
 class Job:
     """Ranks that write or read."""
 

@@ -3,7 +3,8 @@
 # protocol from a folder. Its first build takes minutes. usage: get_server.sh FOLDER
 set -eu
 
-folder=$1
+mkdir -p "$1"
+folder=$(cd "$1" && pwd)
 version=${SLUICE_TEST_S3_SERVER:-v1.8.0}
 if [ -x "$folder/versitygw" ]; then
   exit 0
@@ -12,7 +13,6 @@ if ! command -v go > /dev/null; then
   echo "there is no object store here: install Go, or put versitygw into $folder" >&2
   exit 3
 fi
-mkdir -p "$folder"
 if ! GOBIN=$folder GOFLAGS=-p=1 nice -n 10 \
   go install "github.com/versity/versitygw/cmd/versitygw@$version" >&2; then
   echo "there is no object store here: Go could not build versitygw" >&2

@@ -12,14 +12,28 @@ def values(shape, step):
     return (np.arange(size, dtype="f8") * 0.5 + 1e6 * step).reshape(shape)
 
 
+def kvstore(server, bucket, prefix):
+    """As tensorstore spells it."""
+    return {"driver": "s3", "bucket": bucket, "path": f"{prefix}/",
+            "endpoint": server.endpoint, "aws_region": servers.REGION}
+
+
+def tensorstore_context():
+    import tensorstore
+    return tensorstore.Context({"aws_credentials": {"type": "environment"}})
+
+
 def read_by_tensorstore(server, bucket, prefix, name):
     import tensorstore
-    context = tensorstore.Context({"aws_credentials": {"type": "environment"}})
     return tensorstore.open({
-        "driver": "zarr3",
-        "kvstore": {"driver": "s3", "bucket": bucket, "path": f"{prefix}/{name}/",
-                    "endpoint": server.endpoint, "aws_region": servers.REGION},
-    }, context=context, read=True).result().read().result()
+        "driver": "zarr3", "kvstore": kvstore(server, bucket, f"{prefix}/{name}"),
+    }, context=tensorstore_context(), read=True).result().read().result()
+
+
+def put_by_tensorstore(server, bucket, prefix, name, data):
+    import tensorstore
+    tensorstore.KvStore.open(kvstore(server, bucket, prefix), context=tensorstore_context()
+                             ).result().write(name, data).result()
 
 
 def open_by_zarr(server, bucket, prefix):

@@ -139,6 +139,32 @@ def test_a_second_writer_is_kept_out(server, job, refused, tmp_path):
     oracle.check(server, "data", "run.zarr", SHAPE, 2)
 
 
+def test_another_etag_of_the_same_object_is_no_other_writer(server, job, tmp_path):
+    """The commit's number says what the object holds: stores may give it another etag."""
+    wait = tmp_path / "wait"
+    wait.touch()
+    running = job("w", ADDRESS, {"steps": 3, "wait": str(wait)})
+    running.run.stdout.readline()  # its first step is there
+    server.set_etag("data", "run.zarr/zarr.json", '"0123456789abcdef0123456789abcdef"')
+    wait.unlink()
+    code, text = running.wait()
+    assert code == 0, text
+    oracle.check(server, "data", "run.zarr", SHAPE, 3)
+
+
+@pytest.mark.usefixtures("credentials")
+def test_an_object_that_another_wrote_is_not_replaced(server, job, tmp_path):
+    wait = tmp_path / "wait"
+    wait.touch()
+    running = job("w", ADDRESS, {"steps": 3, "wait": str(wait)})
+    running.run.stdout.readline()
+    manifest = server.object_path("data", "run.zarr/zarr.json").read_bytes()
+    oracle.put_by_tensorstore(server, "data", "run.zarr", "zarr.json", manifest + b"\n")
+    wait.unlink()
+    code, text = running.wait()
+    assert code == 3 and "another writer changed the store" in text, text
+
+
 @pytest.mark.parametrize("number", range(ROUNDS))
 def test_the_server_is_killed_and_comes_back(server, job, number):
     """A run that goes on over an outage of seconds loses nothing."""

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import oracle
-import server as servers
 
 STRATEGIES = ["shared", "serial", "collective", "forward", "auto"]
 IS_LONG = os.environ.get("SLUICE_LONG") == "1"
@@ -50,13 +49,9 @@ def test_appends(server, succeed):
     oracle.check(server, "data", "run.zarr", (40, 24), 4)
 
 
-def test_tensorstore_reads_by_the_protocol(server, succeed, monkeypatch):
+@pytest.mark.usefixtures("credentials")
+def test_tensorstore_reads_by_the_protocol(server, succeed):
     succeed("w", "s3://data/run.zarr", {"steps": 2, "rectilinear": "false"}, ranks=4)
-    for name, value in servers.environment(server.endpoint).items():
-        if name.startswith("AWS_"):
-            monkeypatch.setenv(name, value)
-    monkeypatch.delenv("AWS_CONFIG_FILE")
-    monkeypatch.delenv("AWS_SHARED_CREDENTIALS_FILE")
     found = oracle.read_by_tensorstore(server, "data", "run.zarr", "x")
     np.testing.assert_array_equal(found, [oracle.values((40, 24), s) for s in range(2)])
 

@@ -153,7 +153,7 @@ std::unique_ptr<File> ObjectStorage::open(const std::string& path, Access access
   }
   const std::string key = key_of(path);
   auto file = std::make_unique<ObjectReader>(bucket_, workers_, key, path);
-  note_etag(key, file->facts().etag, false);
+  note(key, {file->facts().etag, file->facts().commit}, false);
   return file;
 }
 
@@ -245,12 +245,12 @@ void ObjectStorage::discard() {
 }
 
 /// What was read first is what the next commit goes on from.
-void ObjectStorage::note_etag(const std::string& key, const std::string& etag, bool is_own) {
+void ObjectStorage::note(const std::string& key, Version version, bool is_own) {
   const std::lock_guard lock(mutex_);
   if (is_own) {
-    etags_[key] = etag;
+    versions_[key] = std::move(version);
   } else {
-    etags_.try_emplace(key, etag);
+    versions_.try_emplace(key, std::move(version));
   }
 }
 
@@ -259,23 +259,29 @@ PutCondition ObjectStorage::condition_of(const std::string& key) {
   if (!has_conditions_) {
     return {};
   }
-  const auto known = etags_.find(key);
-  return known == etags_.end() ? PutCondition{PutCondition::Kind::absent, ""}
-                               : PutCondition{PutCondition::Kind::same, known->second};
+  const auto known = versions_.find(key);
+  return known == versions_.end() ? PutCondition{PutCondition::Kind::absent, ""}
+                                  : PutCondition{PutCondition::Kind::same, known->second.etag};
 }
 
-/// After a put that failed, or whose answer was lost.
-bool ObjectStorage::has_arrived(const std::string& key, const std::string& commit, bool& in_doubt) {
+/// The commit's number says what an object holds. Its etag need not: a store that was killed in a
+/// put, or that encrypts its objects anew, may give the same object another one.
+ObjectStorage::Found ObjectStorage::look_up(const std::string& key, const std::string& commit) {
   try {
     const auto there = bucket_.head(key);
-    if (there && there->commit == commit) {
-      note_etag(key, there->etag, true);
-      return true;
+    if (!there || there->commit.empty()) {
+      return Found::other;
     }
-    return false;
+    const std::lock_guard lock(mutex_);
+    const auto known = versions_.find(key);
+    const bool is_own = there->commit == commit;
+    if (!is_own && (known == versions_.end() || there->commit != known->second.commit)) {
+      return Found::other;
+    }
+    versions_[key] = {there->etag, there->commit};
+    return is_own ? Found::own : Found::former;
   } catch (const Error&) {
-    in_doubt = true;
-    return false;
+    return Found::unknown;
   }
 }
 
@@ -283,11 +289,19 @@ void ObjectStorage::replace(const std::string& path, std::span<const std::byte> 
                             std::int64_t modified_ns, bool& in_doubt) {
   const std::string key = key_of(path);
   const std::string commit = random_text();
-  try {
-    note_etag(key, bucket_.put(key, bytes, condition_of(key), {modified_ns, commit}), true);
-  } catch (const Error&) {
-    if (!has_arrived(key, commit, in_doubt)) {
-      throw;
+  for (bool is_first = true;; is_first = false) {
+    try {
+      note(key, {bucket_.put(key, bytes, condition_of(key), {modified_ns, commit}), commit}, true);
+      return;
+    } catch (const Error& e) {
+      const Found found = look_up(key, commit);
+      if (found == Found::own) {
+        return;
+      }
+      in_doubt = in_doubt || found == Found::unknown;
+      if (!is_first || found != Found::former || e.code() != Code::locked) {
+        throw;
+      }
     }
   }
 }

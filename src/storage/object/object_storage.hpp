@@ -55,17 +55,24 @@ class ObjectStorage final : public Storage, public WholeFiles {
 
  private:
   std::string key_of(const std::string& path) const;
-  /// Of a file that is replaced: the etag that this process knows; empty: it is not there.
+  /// What this process knows of a file that is replaced.
+  struct Version {
+    std::string etag;
+    std::string commit;  ///< empty: the store's writer gave none
+  };
+  enum class Found : std::uint8_t { own, former, other, unknown };
+
   PutCondition condition_of(const std::string& key);
-  void note_etag(const std::string& key, const std::string& etag, bool is_own);
-  bool has_arrived(const std::string& key, const std::string& commit, bool& in_doubt);
+  void note(const std::string& key, Version version, bool is_own);
+  /// After a put that failed, or whose answer was lost.
+  Found look_up(const std::string& key, const std::string& commit);
 
   const std::string root_;  ///< "s3://bucket"
   Bucket bucket_;
   Workers workers_;
   Uploads uploads_;
   std::mutex mutex_;
-  std::map<std::string, std::string> etags_;  ///< of manifests
+  std::map<std::string, Version> versions_;  ///< of manifests
   bool has_conditions_ = true;
   std::atomic<bool> may_have_leftovers_ = true;
 };
