@@ -146,6 +146,8 @@ void compare(std::span<const std::byte> a, std::span<const std::byte> b, const T
     return;
   }
   const GapOf gap_of = gap_function(type.kind);
+  const double absolute = tolerance.absolute.value_or(0);
+  const double relative = tolerance.relative.value_or(0);
   double largest = -1;
   std::uint64_t largest_index = 0;
   const std::uint64_t count = part.volume();
@@ -156,9 +158,8 @@ void compare(std::span<const std::byte> a, std::span<const std::byte> b, const T
       continue;
     }
     const Gap gap = gap_of != nullptr ? gap_of(left, right) : Gap{};
-    const bool is_close =
-        gap_of != nullptr && !tolerance.is_exact() &&
-        (gap.gap <= tolerance.absolute || gap.gap <= tolerance.relative * gap.scale);
+    const bool is_close = gap_of != nullptr && !tolerance.is_exact() &&
+                          (gap.gap <= absolute || gap.gap <= relative * gap.scale);
     into.differing += is_close ? 0 : 1;
     if (static_cast<double>(gap.gap) > largest) {
       largest = static_cast<double>(gap.gap);

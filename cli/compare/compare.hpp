@@ -13,12 +13,12 @@
 namespace sluice::cli {
 
 /// Two numbers are equal if |a - b| <= absolute or |a - b| <= relative * max(|a|, |b|); without
-/// either, if their bits are. Two NaNs are equal under a tolerance; other values (booleans,
-/// strings) only if their bits are.
+/// either, if their bits are. Two NaNs are equal under a tolerance (also of 0); other values
+/// (booleans, strings) only if their bits are.
 struct Tolerance {
-  double absolute = 0;
-  double relative = 0;
-  bool is_exact() const { return absolute == 0 && relative == 0; }
+  std::optional<double> absolute;
+  std::optional<double> relative;
+  bool is_exact() const { return !absolute && !relative; }
 };
 
 /// One pair of elements that are not equal bit for bit.

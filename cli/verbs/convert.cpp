@@ -352,7 +352,6 @@ void add_convert(CLI::App& app, Run& run) {
                    layout::format_options(" ") +
                    ",\n"
                    "of the codes: text lines h5md mfdn vampire xyz vtu vtkhdf.\n"
-                   "Memory: the budget, in each process.\n"
                    "Exit code: 0 done, 1 FILE is damaged or something was left out, 2 bad input,\n"
                    "3 changed outside Sluice.\n",
                R"help(
@@ -377,7 +376,8 @@ Examples:
   command->add_option("--step", verb->step, "this step alone, without steps; -1: the last one");
   command->add_flag("--records", verb->records, "a VOX-FE model's voxels as records too");
   command->add_flag("--drop", verb->drop, "leave out what TO's format cannot hold");
-  command->add_option("--budget-mib", verb->budget_mib, "staging memory of a process (256)");
+  command->add_option("--budget-mib", verb->budget_mib, "staging memory of a process (256)")
+      ->check(number_between(1, 1 << 20));
   command->add_flag("--json", verb->json, "print JSON");
   add_spin_wish(*command, verb->spins);
   command->callback([&run, verb, command] {

@@ -319,8 +319,8 @@ void add_diff(CLI::App& app, Run& run) {
       add_verb(app, "diff", "compare two files",
                "Compares variables, types, shapes, steps and attributes; the group /sluice is\n"
                "ignored. Values are equal if their bits are equal (NaN equals the same NaN, 0.0\n"
-               "differs from -0.0); with a tolerance, if |a - b| <= ABS or |a - b| <= R *\n"
-               "max(|a|, |b|). Checksums are not checked: use `sluice verify`.\n"
+               "differs from -0.0); with a tolerance (0.0 equals -0.0), if |a - b| <= ABS or\n"
+               "|a - b| <= R * max(|a|, |b|). Checksums are not checked: use `sluice verify`.\n"
                "Data of types that Sluice does not read is not compared, but listed; it is a\n"
                "difference if only one of the files has it.\n"
                "Exit code: 0 equal, 1 different, 2 bad input.\n",

@@ -41,6 +41,11 @@ class Plot {
   }
 
   Picture draw() {
+    const std::vector<double>& range = verb_.range;
+    if (!range.empty() &&
+        !(std::isfinite(range[0]) && std::isfinite(range[1]) && range[0] < range[1])) {
+      throw Error(Code::invalid_argument, "--range: LOW is less than HIGH, and both are finite");
+    }
     const bool is_scalar = definition_.shape.empty() && definition_.stepped;
     if (verb_.is_series || (is_scalar && !verb_.step)) {
       return series();

@@ -151,6 +151,10 @@ std::string listed(std::string text, const char* Format::*field, const std::stri
 
 }  // namespace
 
+std::string format_names(const std::string& separator) {
+  return listed("", &Format::option, separator);
+}
+
 std::string format_options(const std::string& separator) {
   return listed("auto", &Format::option, separator);
 }
@@ -216,7 +220,7 @@ const Format& format_in(storage::File& file, const std::string& wanted) {
     throw Error(Code::format, file.path() +
                                   ": not an HDF5 file (no signature), and no other format that is "
                                   "known: " +
-                                  format_options(", "));
+                                  format_names(", "));
   }
   const bool is_wanted =
       wanted == "auto" || find_row([&](const Format& row) {

@@ -20,6 +20,8 @@ std::vector<const Format*> formats();
 /// its name is not a word or is taken, an ending or a manifest is taken, or a required function is
 /// missing. Thread-safe.
 void register_format(const Format& row);
+/// The formats as the option `format` names them: "hdf5, ...", with `separator` between them.
+std::string format_names(const std::string& separator);
 /// The values of the option `format`: "auto, hdf5, ...", with `separator` between them.
 std::string format_options(const std::string& separator);
 /// The same for the option `hdf5_layout`.

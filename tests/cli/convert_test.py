@@ -278,7 +278,8 @@ class Convert(unittest.TestCase):
     def test_bad_words(self):
         for arguments in (["spins.h5", new_path(".h5"), "--compress", "defleat:3"],
                           ["nothing.h5", new_path(".h5")], ["spins.h5", path("grid.h5")],
-                          ["spins.h5", new_path(".h5"), "--format", "zip"]):
+                          ["spins.h5", new_path(".h5"), "--format", "zip"],
+                          ["spins.h5", new_path(".h5"), "--budget-mib", "0"]):
             result = sluice("convert", *arguments)
             self.assertEqual(result.returncode, BAD_INPUT, arguments)
             self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)

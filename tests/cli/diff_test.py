@@ -89,6 +89,9 @@ class Diff(unittest.TestCase):
         self.assertEqual((exact["differing"], exact["largest"]["difference"]), (4, "Infinity"))
         loose = differ(*two(a, b), "--tolerance", "1e300")["variables"]["x"]
         self.assertEqual(loose["differing"], 2)
+        for option in ("--tolerance", "--relative"):
+            none = differ(*two(a, b), option, "0")["variables"]["x"]
+            self.assertEqual((none["differing"], none["largest"]["a"]), (2, "inf"), option)
 
     def test_whole_numbers_are_exact(self):
         a = numpy.array([2**63 - 1, -(2**63), 2**62], "i8")

@@ -76,7 +76,9 @@ class Look(unittest.TestCase):
         for arguments, what in (
                 (("types.h5", "names"), "is not drawn"), ((ramp(), "one"), "one value"),
                 (("spins.h5", "coordinates", "--series"), "no steps"),
-                (("spins.h5", "nothing"), "nothing"), ((ramp(), "field", "--at", "7"), "--at 7")):
+                (("spins.h5", "nothing"), "nothing"), ((ramp(), "field", "--at", "7"), "--at 7"),
+                ((ramp(), "field", "--range", "nan", "5"), "--range"),
+                ((ramp(), "field", "--range", "5", "5"), "--range")):
             result = sluice("plot", *arguments[:2], new_path() + ".png", *arguments[2:])
             self.assertEqual(result.returncode, BAD_INPUT, arguments)
             self.assertIn(what, result.stderr)
