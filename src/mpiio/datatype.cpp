@@ -32,6 +32,14 @@ constexpr int combiner_hindexed_integer = MPI_COMBINER_HINDEXED_INTEGER;
 constexpr int combiner_struct_integer = MPI_COMBINER_STRUCT_INTEGER;
 #endif
 
+/// Do bounds that were set prevail over those of a structure's other parts, as MPI defines? MPICH 4
+/// encloses all parts.
+#ifdef OPEN_MPI
+constexpr bool marks_prevail = true;
+#else
+constexpr bool marks_prevail = false;
+#endif
+
 bool is_named(int combiner) {
   return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
          combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
@@ -125,7 +133,7 @@ int combiner_of(MPI_Datatype type) {
   return combiner;
 }
 
-/// Decodes for memory and "native", or for "external32".
+/// Decodes for memory and "native", or for "external32", where structures have no padding.
 class Decoder {
  public:
   explicit Decoder(bool is_external) : is_external_(is_external) {}
@@ -143,8 +151,9 @@ class Decoder {
       throw;
     }
     release(contents);
-    if (!is_external_) {
-      // MPI's own values: they include the padding of structures and the effect of old markers.
+    if (!is_external_ || flat.runs.empty()) {
+      // MPI's own values: they include the padding of structures and the effect of old markers,
+      // and each MPI has bounds of its own for what has no bytes.
       MPI_Count lower = 0;
       MPI_Count extent = 0;
       check(mpi.Type_get_extent_x(type, &lower, &extent), "the extent of a datatype");
@@ -205,28 +214,27 @@ class Decoder {
         return child;
       case MPI_COMBINER_CONTIGUOUS:
         flat.append_block(child, n.at(0), 0);
-        return bounded(flat);
+        return flat;
       case MPI_COMBINER_VECTOR:
         return vector(child, n.at(0), n.at(1), n.at(2) * child.extent);
       case MPI_COMBINER_INDEXED:
         for (std::int64_t i = 0; i < n.at(0); ++i) {
           flat.append_block(child, n.at(1 + i), n.at(1 + n[0] + i) * child.extent);
         }
-        return bounded(flat);
+        return flat;
       case MPI_COMBINER_INDEXED_BLOCK:
         for (std::int64_t i = 0; i < n.at(0); ++i) {
           flat.append_block(child, n.at(1), n.at(2 + i) * child.extent);
         }
-        return bounded(flat);
+        return flat;
       case MPI_COMBINER_HINDEXED_BLOCK:
         for (std::int64_t i = 0; i < n.at(0); ++i) {
           flat.append_block(child, n.at(1), at.at(i));
         }
-        return bounded(flat);
+        return flat;
       case MPI_COMBINER_RESIZED:
         flat = child;
-        flat.lower = at.at(0);
-        flat.extent = at.at(1);
+        flat.mark(at.at(0), at.at(1));
         return flat;
       case MPI_COMBINER_SUBARRAY:
         return subarray(child, n);
@@ -251,15 +259,9 @@ class Decoder {
       for (std::int64_t i = 0; i < n.at(0); ++i) {
         flat.append_block(child, n.at(1 + i), at.empty() ? n.at(1 + n[0] + i) : at.at(i));
       }
-      return bounded(flat);
+      return flat;
     }
     throw Fault(MPI_ERR_TYPE, "a datatype of an unknown kind");
-  }
-
-  /// External types have no padding: from the first byte to the last.
-  static Flat bounded(Flat flat) {
-    flat.bound_by_runs();
-    return flat;
   }
 
   static Flat vector(const Flat& child, std::int64_t count, std::int64_t block,
@@ -268,7 +270,7 @@ class Decoder {
     for (std::int64_t i = 0; i < count; ++i) {
       flat.append_block(child, block, i * stride_bytes);
     }
-    return bounded(flat);
+    return flat;
   }
 
   Flat structure(const Contents& contents) const {
@@ -276,10 +278,11 @@ class Decoder {
     const auto& at = contents.displacements;
     Flat flat;
     for (std::int64_t i = 0; i < n.at(0); ++i) {
-      const Flat child = decode(contents.types.at(static_cast<std::size_t>(i)));
+      Flat child = decode(contents.types.at(static_cast<std::size_t>(i)));
+      child.is_marked = child.is_marked && marks_prevail;
       flat.append_block(child, n.at(1 + i), at.empty() ? n.at(1 + n[0] + i) : at.at(i));
     }
-    return bounded(flat);
+    return flat;
   }
 
   static Flat subarray(const Flat& child, const std::vector<std::int64_t>& n) {

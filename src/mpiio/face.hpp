@@ -47,10 +47,15 @@ using Word = std::uintptr_t;
 using AnyFunction = Word(Word, Word, Word, Word, Word, Word);
 
 inline Word call(const FunctionOfProgram& target, SLUICE_WORDS(Word)) {
-  const Word words[] = {SLUICE_WORDS()};
+  Word words[] = {SLUICE_WORDS()};
   constexpr Word most = std::numeric_limits<int>::max();
   if (target.count >= 0 && words[target.count] > most) {
-    return MPI_ERR_COUNT;  // the same number in every MPI before 4.0
+    if (!target.refuses) {
+      return MPI_ERR_COUNT;  // the same number in every MPI before 4.0
+    }
+    words[target.count] = static_cast<Word>(-1);  // the other ranks may wait for this one
+    return reinterpret_cast<AnyFunction*>(target.function)(words[0], words[1], words[2], words[3],
+                                                           words[4], words[5]);
   }
   return reinterpret_cast<AnyFunction*>(target.function)(SLUICE_WORDS());
 }

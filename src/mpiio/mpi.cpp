@@ -133,6 +133,16 @@ void* find_function(const char* name) {
   return program().handle != nullptr ? dlsym(program().handle, name) : nullptr;
 }
 
+/// Which argument of a function with large counts is one; -1: none, as where the extent of a type
+/// is asked for, and where a representation is registered.
+int count_argument(const std::string& name) {
+  if (name.find("_datarep") != std::string::npos ||
+      name.find("_type_extent") != std::string::npos) {
+    return -1;
+  }
+  return name.find("_at_") != std::string::npos ? 3 : 2;
+}
+
 }  // namespace
 
 bool is_ours() { return program().is_ours; }
@@ -143,7 +153,8 @@ FunctionOfProgram function_of_program(const char* name) {
   if (found.function == nullptr && whole.ends_with("_c")) {
     // The file was opened by the interface that the program calls first.
     found.function = first_of_program(whole.substr(0, whole.size() - 2).c_str());
-    found.count = whole.find("_at_") != std::string::npos ? 3 : 2;
+    found.count = count_argument(whole);
+    found.refuses = !is_switched_off() && !interface_of(found.function).empty();
   }
   if (found.function == nullptr) {
     say(std::string("no MPI of this process has ") + name);

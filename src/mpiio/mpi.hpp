@@ -65,7 +65,8 @@ bool is_ours();
 /// A function of the process's own MPI.
 struct FunctionOfProgram {
   void* function = nullptr;
-  int count = -1;  ///< the argument that must fit an int; -1: none
+  int count = -1;        ///< the argument that must fit an int; -1: none
+  bool refuses = false;  ///< a count of -1 is refused by it, on every rank of a collective call
 };
 /// Where calls of that name go if is_ours() is false. An MPI before 4.0 has no function with large
 /// counts (`name` ends with _c): it is the one without. Ends the program if there is none.

@@ -47,6 +47,7 @@ void Flat::append_block(const Flat& child, std::int64_t count, std::int64_t at) 
   if (count <= 0) {
     return;
   }
+  enclose(child, count, at);
   if (child.is_dense()) {
     Flat block;
     block.runs.push_back({child.runs[0].offset, child.extent * count});
@@ -58,19 +59,28 @@ void Flat::append_block(const Flat& child, std::int64_t count, std::int64_t at) 
   }
 }
 
-void Flat::bound_by_runs() {
-  if (runs.empty()) {
-    lower = extent = 0;
+void Flat::mark(std::int64_t first, std::int64_t bytes) {
+  lower = first;
+  extent = bytes;
+  is_marked = true;
+}
+
+// Before the runs of the block are added.
+void Flat::enclose(const Flat& child, std::int64_t count, std::int64_t at) {
+  if (!child.is_marked && (child.runs.empty() || is_marked)) {
     return;
   }
-  std::int64_t first = runs[0].offset;
-  std::int64_t last = runs[0].end();
-  for (const Run& run : runs) {
-    first = std::min(first, run.offset);
-    last = std::max(last, run.end());
+  const std::int64_t to_last = (count - 1) * child.extent;  // negative if they descend
+  std::int64_t first = at + child.lower + std::min<std::int64_t>(to_last, 0);
+  std::int64_t last = at + child.lower + child.extent + std::max<std::int64_t>(to_last, 0);
+  const bool replaces = !is_marked && (runs.empty() || child.is_marked);
+  if (!replaces) {
+    first = std::min(first, lower);
+    last = std::max(last, lower + extent);
   }
   lower = first;
   extent = last - first;
+  is_marked = child.is_marked;
 }
 
 Flat flat_of_cut(const Flat& element, const Cut& cut) {
@@ -87,7 +97,7 @@ Flat flat_of_cut(const Flat& element, const Cut& cut) {
     outer.extent = extent;
     inner = std::move(outer);
   }
-  inner.lower = 0;
+  inner.mark(0, extent);
   inner.index();
   return inner;
 }

@@ -25,6 +25,7 @@ struct Flat {
   std::int64_t size = 0;             ///< bytes of all runs
   std::int64_t lower = 0;            ///< lower bound
   std::int64_t extent = 0;
+  bool is_marked = false;  ///< its bounds were set, by resizing or as an array's
 
   /// One run, if copies of it follow without a gap.
   bool is_dense() const { return runs.size() == 1 && runs[0].length == extent; }
@@ -37,10 +38,14 @@ struct Flat {
   static Flat bytes(std::int64_t count);
   /// Adds `child` displaced by `at`; bounds are not changed.
   void append(const Flat& child, std::int64_t at);
-  /// Adds `count` copies of `child`, one after the other by its extent.
+  /// Adds `count` copies of `child`, one after the other by its extent; the bounds enclose theirs,
+  /// which may be outside of their bytes. Bounds that were set prevail over others.
   void append_block(const Flat& child, std::int64_t count, std::int64_t at);
-  /// Sets the bounds to those of the runs.
-  void bound_by_runs();
+  /// Sets the bounds.
+  void mark(std::int64_t first, std::int64_t bytes);
+
+ private:
+  void enclose(const Flat& child, std::int64_t count, std::int64_t at);
 };
 
 /// An array and a part of it: sizes in elements, first dimension slowest (C) or fastest (Fortran).

@@ -68,6 +68,86 @@ void check_external32() {
   expect(file == MPI_FILE_NULL, "a closed handle");
 }
 
+/// The size of the file after four values, and where the values are.
+std::vector<MPI_Offset> places_of(MPI_Datatype type, const char* representation) {
+  MPI_File_delete((name + std::to_string(rank)).c_str(), MPI_INFO_NULL);
+  MPI_File file = MPI_FILE_NULL;
+  MPI_File_open(MPI_COMM_SELF, (name + std::to_string(rank)).c_str(),
+                MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+  expect(
+      MPI_File_set_view(file, 16, MPI_DOUBLE, type, representation, MPI_INFO_NULL) == MPI_SUCCESS,
+      "a view of arrays");
+  const double values[4] = {1, 1, 1, 1};
+  MPI_File_write(file, values, 4, MPI_DOUBLE, MPI_STATUS_IGNORE);
+  std::vector<MPI_Offset> places(10);
+  MPI_File_get_size(file, &places[0]);
+  for (int i = 1; i < 10; ++i) {
+    MPI_File_get_byte_offset(file, i - 1, &places[i]);
+  }
+  MPI_Aint extent = 0;
+  MPI_Aint lower = 0;
+  MPI_Aint right = 0;
+  MPI_File_get_type_extent(file, type, &extent);
+  MPI_Type_get_extent(type, &lower, &right);
+  expect(extent == right, "the extent of what is made of arrays");
+  std::vector<unsigned char> bytes(static_cast<std::size_t>(places[0]));
+  MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+  MPI_File_read_at(file, 0, bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE,
+                   MPI_STATUS_IGNORE);
+  const int first = std::strcmp(representation, "native") == 0 ? 7 : 0;
+  for (int i = 1; i < 5; ++i) {
+    expect(bytes.at(static_cast<std::size_t>(places[i] + first)) == 0x3f, "a value of arrays");
+  }
+  MPI_File_close(&file);
+  return places;
+}
+
+/// What is made of an array, or of what was resized, keeps its bounds in external32 too.
+void check_external32_bounds() {
+  const int size = 4;
+  const int one[3] = {1, 1, 1};
+  const int at[2] = {0, 2};
+  const MPI_Aint at_bytes[3] = {0, 40, 96};
+  for (const int first : {0, 2}) {
+    std::vector<MPI_Datatype> made(3);
+    MPI_Type_create_subarray(1, &size, one, &first, MPI_ORDER_C, MPI_DOUBLE, &made[0]);
+    MPI_Type_create_resized(MPI_DOUBLE, -8, 24, &made[1]);
+    MPI_Type_vector(2, 1, 3, MPI_DOUBLE, &made[2]);
+    for (int i = 0; i < 3; ++i) {
+      const MPI_Datatype part = made[i];
+      MPI_Datatype type = MPI_DATATYPE_NULL;
+      MPI_Type_contiguous(1, part, &type);
+      made.push_back(type);
+      MPI_Type_vector(2, 1, 2, part, &type);
+      made.push_back(type);
+      MPI_Type_create_hvector(2, 1, 80, part, &type);
+      made.push_back(type);
+      MPI_Type_indexed(2, one, at, part, &type);
+      made.push_back(type);
+      MPI_Type_create_indexed_block(2, 1, at, part, &type);
+      made.push_back(type);
+      MPI_Type_create_hindexed(2, one, at_bytes, part, &type);
+      made.push_back(type);
+      MPI_Type_create_hindexed_block(2, 1, at_bytes, part, &type);
+      made.push_back(type);
+      MPI_Type_dup(made.back(), &type);
+      made.push_back(type);
+      MPI_Type_contiguous(2, made.back(), &type);
+      made.push_back(type);
+      for (const MPI_Datatype other : {part, MPI_DOUBLE}) {
+        const MPI_Datatype parts[2] = {part, other};
+        MPI_Type_create_struct(2, one, at_bytes, parts, &type);
+        made.push_back(type);
+      }
+    }
+    for (MPI_Datatype& type : made) {
+      MPI_Type_commit(&type);
+      expect(places_of(type, "external32") == places_of(type, "native"), "places in external32");
+      MPI_Type_free(&type);
+    }
+  }
+}
+
 int handled = 0;
 MPI_File handled_file = MPI_FILE_NULL;
 void handle(MPI_File* file, int* code, ...) {
@@ -227,6 +307,7 @@ int main(int argc, char** argv) {
   }
   MPI_Barrier(MPI_COMM_WORLD);
   check_external32();
+  check_external32_bounds();
   check_handlers();
   MPI_Barrier(MPI_COMM_WORLD);
   check_hints();

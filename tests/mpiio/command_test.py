@@ -55,6 +55,53 @@ def test_python(folder):
     assert written.read_bytes() == b"abcdabcd"
 
 
+LARGE = """
+import mmap, sys
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+f = MPI.File.Open(world, sys.argv[1], MPI.MODE_RDWR | MPI.MODE_CREATE)
+assert f.Get_type_extent(MPI.DOUBLE) == 8
+assert f.Get_type_extent(MPI.DOUBLE.Create_vector(2, 1, 3).Commit()) == 32
+
+def class_of(action):
+    try:
+        action()
+    except MPI.Exception as failure:
+        return failure.Get_error_class()
+    return MPI.SUCCESS
+
+def register(name):
+    convert = lambda *words: None
+    return class_of(lambda: MPI.Register_datarep(name, convert, convert, lambda type: 1))
+
+# More than an int holds, on one rank: the others are told. Nothing of it is touched.
+most = 2**31 if world.rank == 1 else 1
+failed = class_of(lambda: f.Write_at_all(0, [mmap.mmap(-1, most), most, MPI.BYTE]))
+classes = world.gather((register("mine"), register("mine"), failed))
+if world.rank == 0:
+    print(classes)
+f.Close()
+"""
+
+
+def test_large_counts_of_python(folder):
+    """What takes no count is not refused for one."""
+    if TESTED[0] != "openmpi":
+        return
+    program = pathlib.Path(folder) / "large.py"
+    program.write_text(LARGE)
+    words = ["mpirun.openmpi", "--oversubscribe", "-n", "2", sys.executable, str(program),
+             str(pathlib.Path(folder) / "large.bin")]
+    done = start(COMMAND, "run", "--mpiio", "--", *words)
+    duplicate, count = 27, 2  # Open MPI's numbers
+    assert done.returncode == 0 and done.stdout == f"{[(0, duplicate, count)] * 2}\n", done
+    # The MPI itself answers alike, with and without the libraries.
+    program.write_text(LARGE.replace("most = 2**31", "most = 1"))
+    own, off = (start(*words_before, *words, env=os.environ | {"SLUICE_MPIIO": "off"})
+                for words_before in ((), (COMMAND, "run", "--mpiio", "--")))
+    assert own.returncode == 0 and (own.returncode, own.stdout) == (off.returncode, off.stdout), off
+
+
 def test_exit_codes():
     assert start(COMMAND, "run", "--mpiio", "sh", "-c", "exit 7").returncode == 7
     assert start(COMMAND, "run", "--mpiio", "--", "no-such-program").returncode == 127
@@ -125,6 +172,7 @@ if __name__ == "__main__":
         test_run(temporary)
         test_env(temporary)
         test_python(temporary)
+        test_large_counts_of_python(temporary)
         test_record(temporary)
         test_records_that_are_none(temporary)
     test_exit_codes()

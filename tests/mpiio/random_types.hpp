@@ -365,6 +365,15 @@ inline std::vector<Type> random_file_types(Random& random, const Type& element, 
   } else {
     types = random_dealt(random, element, ranks);
   }
+  if (random.one_in(3)) {  // what is made of them keeps their bounds
+    const int count = random.between(1, 3);
+    const int block = random.between(1, 2);
+    const int stride = block + random.below(2);
+    const bool is_one_block = random.one_in(2);
+    for (Type& type : types) {
+      type = is_one_block ? contiguous(type, count) : vector(type, count, block, stride, false);
+    }
+  }
   return types;
 }
 
