@@ -1,5 +1,6 @@
-// The virtual file driver: what libhdf5 loads where HDF5_DRIVER=sluice. Of HDF5 it calls nothing
-// but the function that takes an error (hdf5_errors).
+// The virtual file driver: what libhdf5 loads where HDF5_DRIVER=sluice. Of HDF5 it calls the
+// function that takes an error (hdf5_errors), and those that write what it holds in memory
+// (hdf5_caches).
 //
 // Invariants: no exception leaves a callback; a failure is said in words, on stderr and on HDF5's
 // error stack. There is no `lock` callback: with one HDF5 marks files of version 3 as open,
@@ -13,6 +14,7 @@
 
 #include "plugin/driver_storage.hpp"
 #include "plugin/hdf5_abi.hpp"
+#include "plugin/hdf5_caches.hpp"
 #include "plugin/hdf5_errors.hpp"
 #include "plugin/open_files.hpp"
 #include "plugin/say.hpp"
@@ -25,6 +27,7 @@ namespace {
 struct DriverFile {
   abi::File base;  // libhdf5's own part; must be first
   OpenFile* file;
+  bool is_flushing;  ///< HDF5 writes its caches, by our request
 };
 
 OpenFile& file_of(abi::File* file) { return *reinterpret_cast<DriverFile*>(file)->file; }
@@ -160,10 +163,22 @@ abi::Status write_bytes(abi::File* file, int, abi::Id, abi::Address address, std
 /// While HDF5 closes a file it flushes in the middle, before what it keeps of free space is right:
 /// the commit is that of close_file().
 abi::Status flush_file(abi::File* file, abi::Id, bool closing) {
-  return guarded(__builtin_return_address(0), Failed::write, [&] {
-    if (!closing) {
-      file_of(file).commit();
+  const void* const caller = __builtin_return_address(0);
+  return guarded(caller, Failed::write, [&] {
+    bool& is_flushing = reinterpret_cast<DriverFile*>(file)->is_flushing;
+    OpenFile& opened = file_of(file);
+    if (closing || is_flushing || !opened.is_written()) {
+      return;
     }
+    is_flushing = true;
+    const bool has_all = flush_caches(caller, file->number);
+    is_flushing = false;
+    if (!has_all) {
+      throw Error(Code::io, opened.path() +
+                                ": HDF5 could not write all that it holds in memory of the file, "
+                                "which stays at its last flush: flush again");
+    }
+    opened.commit();
   });
 }
 

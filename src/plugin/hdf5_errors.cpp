@@ -1,10 +1,9 @@
 #include "plugin/hdf5_errors.hpp"
 
 #include <cerrno>
-#include <cstring>
-#include <dlfcn.h>
 
 #include "plugin/hdf5_abi.hpp"
+#include "plugin/hdf5_library.hpp"
 
 namespace sluice::plugin {
 
@@ -34,49 +33,6 @@ int errno_of(Code code) {
   }
 }
 
-/// Looks names up in one loaded library.
-class Library {
- public:
-  explicit Library(const void* address) {
-    if (::dladdr(address, &found_) == 0) {
-      return;
-    }
-    handle_ = ::dlopen(found_.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    if (handle_ == nullptr) {
-      handle_ = ::dlopen(nullptr, RTLD_LAZY);  // HDF5 is linked into the program
-    }
-  }
-  ~Library() {
-    if (handle_ != nullptr) {
-      ::dlclose(handle_);
-    }
-  }
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-
-  /// Null where this library has no such name, even if another one has.
-  void* find(const char* name) const {
-    void* const symbol = handle_ == nullptr ? nullptr : ::dlsym(handle_, name);
-    Dl_info where = {};
-    const bool is_ours =
-        symbol != nullptr && ::dladdr(symbol, &where) != 0 && where.dli_fbase == found_.dli_fbase;
-    return is_ours ? symbol : nullptr;
-  }
-  /// 0 where it is not there.
-  abi::Id id(const char* name) const {
-    const void* const symbol = find(name);
-    abi::Id value = 0;
-    if (symbol != nullptr) {
-      std::memcpy(&value, symbol, sizeof value);
-    }
-    return value;
-  }
-
- private:
-  Dl_info found_ = {};
-  void* handle_ = nullptr;
-};
-
 }  // namespace
 
 void push_error(const void* caller, Failed call, Code code, const std::string& text) noexcept {
@@ -91,7 +47,7 @@ void push_error(const void* caller, Failed call, Code code, const std::string& t
                              {"write", "H5E_IO_g", "H5E_WRITEERROR_g"},
                              {"close", "H5E_FILE_g", "H5E_CANTCLOSEFILE_g"}};
   const Names& name = names[static_cast<unsigned char>(call)];
-  const Library library(caller);
+  const Hdf5Library library(caller);
   const auto push = reinterpret_cast<Push>(library.find("H5Epush2"));
   const abi::Id error_class = library.id("H5E_ERR_CLS_g");
   const abi::Id major = library.id(name.major);

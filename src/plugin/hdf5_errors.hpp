@@ -1,8 +1,7 @@
 // What went wrong, on the error stack of the HDF5 that called: so that a program gets the exception
 // that it would get without the driver (FileNotFoundError, "no space left"), with our words in it.
 //
-// Invariants: the only function of HDF5 that is called is H5Epush2, looked up in the library that
-// holds the caller (a process may have several); where it is not found nothing is pushed.
+// Invariant: where the HDF5 of the caller has no H5Epush2, nothing is pushed.
 #pragma once
 
 #include <string>

@@ -181,6 +181,7 @@ void OpenFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
   if (!written_) {
     throw Error(Code::permission, path() + ": was opened for reading");
   }
+  has_uncommitted_ = true;
   written_->write(offset, bytes);
 }
 
@@ -204,13 +205,16 @@ void OpenFile::cut() {
 void OpenFile::commit() {
   if (written_) {
     written_->commit(false);
+    has_uncommitted_ = false;
   }
 }
 
 void OpenFile::close() {
   if (written_ && written_.use_count() == 1) {
     written_->close();
-  } else {
+  } else if (has_uncommitted_) {
+    // Not where HDF5 has only looked whether it has the file open: what others have written is
+    // theirs to commit.
     commit();
   }
 }

@@ -45,7 +45,7 @@ class OpenFile {
   /// Cuts or grows to end().
   void cut();
   void commit();
-  /// Commits what is left; the last OpenFile of a file ends its writing. Only once.
+  /// Commits what it has written; the last OpenFile of a file ends its writing. Only once.
   void close();
 
  private:
@@ -55,6 +55,7 @@ class OpenFile {
   std::unique_ptr<storage::File> read_;
   storage::FileIdentity identity_;
   std::uint64_t end_ = 0;  ///< of one that is read
+  bool has_uncommitted_ = false;
 };
 
 /// Says that a file cannot be written for SWMR.

@@ -111,6 +111,35 @@ def test_readers_see_the_last_flush_only():
             f.flush()
 
 
+def test_a_flush_of_a_part_holds_all():
+    """H5Dflush, and the closing of a second handle, write only a part of what HDF5 has in memory."""
+    def flush_dataset(f, path):
+        f["small"].flush()
+
+    def close_second(f, path, mode="r"):
+        with h5py.File(path, mode) as second:
+            assert second["x"][0, 0] >= 0
+
+    def close_second_writer(f, path):
+        close_second(f, path, "r+")
+
+    look = ("f = h5py.File(sys.argv[1]); "
+            "print(set(f['x'][()].ravel().tolist()), set(f['small'][()].tolist()), len(f))")
+    for number, flush in enumerate((flush_dataset, close_second, close_second_writer)):
+        path = path_of(f"part{number}.h5")
+        with h5py.File(path, "w") as f:
+            # More than HDF5 keeps in memory: some of it is written whenever HDF5 likes.
+            x = f.create_dataset("x", data=numpy.zeros((1500, 200)), chunks=(1, 200))
+            small = f.create_dataset("small", data=numpy.zeros(100), chunks=(10,))
+            f.flush()
+            for i in range(1, 4):
+                x[...] = i
+                small[...] = i
+                f.create_dataset(f"new {i}", data=numpy.full(100, i), chunks=(10,))
+                flush(f, path)
+                assert plain(look, path) == f"{{{float(i)}}} {{{float(i)}}} {2 + i}", flush
+
+
 def in_child(path, told):
     """Reads what the parent had, and cannot write."""
     value = int(OPEN["x"][0])
