@@ -144,6 +144,7 @@ Step::~Step() {
   const bool is_first = !unwinds && output.note_unended();
   // The other ranks are entering end(): take part, with a failure, so that none hangs.
   try {
+    output.distrust_memory();
     output.fail(std::make_exception_ptr(
         Error(Code::wrong_state,
               file_->path() + ": step " + model::number_text(output.steps()) +

@@ -104,7 +104,7 @@ void FileImpl::abandon(const std::string& why) {
   try {
     in_step ? out.end_step() : out.flush();
   } catch (const Error& e) {
-    if (e.code() == Code::timeout || e.code() == Code::mpi) {
+    if (e.code() == Code::timeout || e.code() == Code::mpi || (in_step && out.lost_earlier())) {
       throw;
     }
     return;  // as intended, here and on the other ranks

@@ -6,11 +6,17 @@
 
 #include "exec/transport/agree.hpp"
 #include "exec/transport/disagree.hpp"
-#include "layout/lengths.hpp"
 #include "layout/rounding.hpp"
 #include "model/numbering.hpp"
 
 namespace sluice::commit {
+
+namespace {
+
+/// Were other ranks lost? Nothing can be agreed on with them any more.
+bool is_unreachable(const Error& e) { return e.code() == Code::timeout || e.code() == Code::mpi; }
+
+}  // namespace
 
 Output::Output(exec::Transport& transport, storage::Storage& storage, const std::string& path,
                const Options& options)
@@ -118,6 +124,8 @@ void Output::begin_step(double time) {
       throw Error(Code::wrong_state, "begin_step: the step before has not ended");
     }
     layout::check_time(format(), time);
+    puts_.begin_step();
+    keeps_earlier_ = !failure_;
     in_step_ = true;
     time_ = time;
   });
@@ -165,6 +173,13 @@ bool Output::forget_uncommitted() {
 void Output::forget_step() noexcept {
   puts_.forget(in_step_);
   parts_.clear();
+  drop_step();
+}
+
+/// What was put before the step stays.
+void Output::drop_step() noexcept {
+  puts_.drop_step();
+  std::erase_if(parts_, [&](const auto& part) { return definitions()[part.first].stepped; });
   description_.reset_rows();
   failure_ = nullptr;
   in_step_ = false;
@@ -197,7 +212,7 @@ auto Output::together(Work&& work) {
       return work();
     });
   } catch (const Error& e) {
-    if (e.code() == Code::timeout || e.code() == Code::mpi) {
+    if (is_unreachable(e)) {
       if (queue() != nullptr) {
         queue()->lose_others();  // the timeout of all other waits
       }
@@ -215,10 +230,55 @@ Receipt Output::end_step() {
   return receipt;
 }
 
+/// Collective, after a step that failed with `error`: what was put before it is of no step, and is
+/// kept for the next commit. Where that cannot be, an error says that it has to be put again.
+void Output::keep_earlier(const Error& error) {
+  lost_earlier_ = false;
+  if (is_unreachable(error) || broken() || !all_end_step_) {
+    forget_step();
+    return;  // nothing can be committed any more, or the others are in another call
+  }
+  const bool may_keep = keeps_earlier_ && error.code() != Code::divergent;
+  std::int64_t state[] = {puts_.empty() ? 0 : 1, may_keep ? 0 : 1};
+  exec::agree(transport_, nullptr, state);
+  if (state[0] != 0 && state[1] == 0 && copy_earlier()) {
+    return;
+  }
+  forget_step();
+  lost_earlier_ = state[0] != 0;
+  if (lost_earlier_) {
+    throw Error(error.code(),
+                std::string(error.what()) +
+                    "; what was put before the step is not in the file either: put it again",
+                error.rank());
+  }
+}
+
+/// Collective. False if the next commit would refuse it, even if nothing came to it.
+bool Output::copy_earlier() {
+  try {
+    puts_.differ(description_);
+    puts_.agree(description_, false);
+    exec::together(transport_, [&] { puts_.copy_earlier(definitions()); });
+    puts_.keep_copies();
+    puts_.scatter_rows(puts_.touched(), description_);
+    puts_.check_coverage(puts_.touched(), description_, options_.check);
+    puts_.drop_step();
+    return true;
+  } catch (const Error& e) {
+    if (is_unreachable(e)) {
+      throw;
+    }
+    return false;
+  }
+}
+
 Receipt Output::commit_or_skip() {
   try {
+    lost_earlier_ = false;
     return commit(true, false);
   } catch (const Error& e) {
+    keep_earlier(e);
     // The same on every rank, and so is the decision: the error was agreed on.
     const bool is_storage = e.code() == Code::no_space || e.code() == Code::io;
     if (options_.on_error != OnError::skip_step || !is_storage || broken()) {
@@ -261,6 +321,7 @@ void Output::close() {
 }
 
 Receipt Output::commit(bool is_step, bool is_last) {
+  all_end_step_ = false;
   require_open();
   const bool durable = options_.durability == Durability::step ||
                        (is_last && options_.durability == Durability::close);
@@ -268,7 +329,9 @@ Receipt Output::commit(bool is_step, bool is_last) {
     if ((is_last || one_at_a_time()) && queue() != nullptr) {
       queue()->wait_for_all();
     }
-    put_lengths(is_step);
+    if (is_step) {
+      puts_.add_lengths(description_);
+    }
     puts_.finish();
     Agreed agreed = agree_on_touched(is_step, is_last);
     std::vector<Touch>& touched = agreed.touched;
@@ -279,7 +342,7 @@ Receipt Output::commit(bool is_step, bool is_last) {
       forget_step();
       return {steps_, durable};
     }
-    check_presence(touched, is_step);
+    Puts::check_presence(touched, description_, is_step ? std::optional(steps_) : std::nullopt);
     for (std::size_t v = 0; v < touched.size() && is_step; ++v) {
       // A step without rows exists in the file, too.
       const bool is_placed = touched[v].rows || touched[v].joined;
@@ -306,7 +369,7 @@ Receipt Output::commit(bool is_step, bool is_last) {
   } catch (...) {
     failed_together_ = true;
     steps_ = steps_left();
-    forget_step();
+    is_step ? drop_step() : forget_step();
     throw;
   }
 }
@@ -377,22 +440,6 @@ bool Output::has_work(const std::vector<Touch>& touched, bool is_step, bool is_l
   return is_step || puts || has_news_ || (is_last && has_unfinished());
 }
 
-/// The companions of varying variables, which rank 0 can write alone.
-void Output::put_lengths(bool is_step) {
-  if (!is_step || !format().length_variable || transport_.rank() != 0) {
-    return;
-  }
-  for (std::uint32_t v = 0; v < definitions().size(); ++v) {
-    if (!definitions()[v].varying) {
-      continue;
-    }
-    if (const auto lengths = description_.find(layout::length_name(definitions()[v].name))) {
-      const auto* data = reinterpret_cast<const std::byte*>(&description_.row_counts()[v]);
-      puts_.add_checked({*lengths, {}, {data, type_of<std::uint64_t>(), {}, {}}, false});
-    }
-  }
-}
-
 /// Collective. Reports how this rank's commit differs from that of rank 0.
 void Output::refuse_divergent(bool is_step, bool is_last) {
   std::vector<exec::Said> all{{is_step   ? "ends step " + model::number_text(steps_)
@@ -422,11 +469,13 @@ Output::Agreed Output::agree_on_touched(bool is_step, bool is_last) {
   try {
     exec::agree(transport_, is_news ? on_way : failure_, head);
   } catch (const Error&) {
+    all_end_step_ = is_step && head[0] == ~head[1];
     if (head[6] != 0) {
       recover_here();
     }
     throw;
   }
+  all_end_step_ = is_step && head[0] == ~head[1];
   if (head[6] != 0) {
     recover_here();
   }
@@ -442,24 +491,6 @@ Output::Agreed Output::agree_on_touched(bool is_step, bool is_last) {
     puts_.agree(description_, head[10] != 0);
   }
   return {puts_.touched(), head[11] != 0};
-}
-
-void Output::check_presence(const std::vector<Touch>& touched, bool is_step) const {
-  for (std::uint32_t v = 0; v < definitions().size(); ++v) {
-    const model::Definition& d = definitions()[v];
-    if (touched[v].blocks + touched[v].rows + touched[v].joined > 1) {
-      throw Error(Code::invalid_argument,
-                  path_ + ": put " + d.name + ": " +
-                      (touched[v].joined ? "joined rows and others" : "blocks and rows") +
-                      " of one variable in one step: use one of them");
-    }
-    const bool is_missing = is_step && d.stepped && !d.partial && !touched[v].any() &&
-                            description_.shape_of(v).volume() != 0;
-    if (is_missing) {
-      throw Error(Code::hole, path_ + ": " + d.name + ": no rank put it in step " +
-                                  model::number_text(steps_) + ": put it or define it as partial");
-    }
-  }
 }
 
 }  // namespace sluice::commit

@@ -85,6 +85,8 @@ class Output {
   }
   /// Records a failure of this rank: the next commit fails on every rank with it.
   void fail(const std::exception_ptr& failure) noexcept;
+  /// The memory of what this rank put may be gone: nothing of it may be read. Local.
+  void distrust_memory() noexcept { keeps_earlier_ = false; }
   /// The current step was destroyed without its end, by mistake: close() will fail, on every rank,
   /// after closing. True for the first such step. Local.
   bool note_unended() noexcept;
@@ -94,6 +96,8 @@ class Output {
   bool failed_together() noexcept {
     return failed_together_ || (queue() != nullptr && queue()->has_lost_others());
   }
+  /// Was the last call a step that failed, and took along what was put before it?
+  bool lost_earlier() const noexcept { return lost_earlier_; }
 
   // -- collective ---------------------------------------------------------------------------------
   /// If commits continue in the background: progresses them without waiting. Local.
@@ -155,8 +159,9 @@ class Output {
   void note_rounding(const std::string& variable, const codec::Rounding& rounding);
   Receipt commit(bool is_step, bool is_last);
   Receipt commit_or_skip();
+  void keep_earlier(const Error& error);
+  bool copy_earlier();
   Receipt write(FileCommit& file);
-  void put_lengths(bool is_step);
   struct Agreed {
     std::vector<Touch> touched;
     bool is_busy;  ///< some rank knows of an earlier commit in flight
@@ -164,10 +169,10 @@ class Output {
   Agreed agree_on_touched(bool is_step, bool is_last);
   [[noreturn]] void refuse_divergent(bool is_step, bool is_last);
   bool has_work(const std::vector<Touch>& touched, bool is_step, bool is_last) const;
-  void check_presence(const std::vector<Touch>& touched, bool is_step) const;
   void agree_on_the_way();
   void recover_here();
   void forget_step() noexcept;
+  void drop_step() noexcept;
 
   exec::Transport& transport_;
   storage::Storage& storage_;
@@ -185,6 +190,9 @@ class Output {
   std::uint64_t steps_ = 0;
   std::exception_ptr failure_;
   bool failed_together_ = false;
+  bool keeps_earlier_ = true;  ///< may what was put before the step be kept if that fails?
+  bool lost_earlier_ = false;
+  bool all_end_step_ = false;  ///< are all ranks known to be in the same end_step()?
   bool closed_ = false;
 
   struct Unended {

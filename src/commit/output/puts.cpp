@@ -6,9 +6,11 @@
 #include "codec/checksum.hpp"
 #include "exec/check/check.hpp"
 #include "exec/device_memory.hpp"
+#include "layout/lengths.hpp"
 #include "model/bytes.hpp"
 #include "model/convert.hpp"
 #include "model/coverage.hpp"
+#include "model/numbering.hpp"
 
 namespace sluice::commit {
 
@@ -42,6 +44,7 @@ Puts::Puts(exec::Transport& transport, std::uint64_t budget_bytes)
     : transport_(transport),
       budget_bytes_(budget_bytes),
       small_(budget_bytes),
+      copies_(budget_bytes),
       scatter_(transport) {}
 
 void Puts::add(const model::Block& block, const model::Definition& d, const Dims& shape,
@@ -112,6 +115,22 @@ void Puts::add(const JoinedRows& rows, const model::Definition& d) {
   joined_.add(rows);
 }
 
+void Puts::add_lengths(const Description& description) {
+  if (!description.format().length_variable || transport_.rank() != 0) {
+    return;
+  }
+  const std::vector<model::Definition>& definitions = description.definitions();
+  for (std::uint32_t v = 0; v < definitions.size(); ++v) {
+    if (!definitions[v].varying) {
+      continue;
+    }
+    if (const auto lengths = description.find(layout::length_name(definitions[v].name))) {
+      const auto* data = reinterpret_cast<const std::byte*>(&description.row_counts()[v]);
+      blocks_.push_back({*lengths, {}, {data, type_of<std::uint64_t>(), {}, {}}, false});
+    }
+  }
+}
+
 std::uint64_t Puts::bytes(const std::vector<model::Definition>& definitions) const {
   std::uint64_t bytes = 0;
   for (const model::Block& block : blocks_) {
@@ -120,10 +139,48 @@ std::uint64_t Puts::bytes(const std::vector<model::Definition>& definitions) con
   return bytes;
 }
 
+void Puts::begin_step() {
+  small_.finish(blocks_);
+  earlier_ = {blocks_.size(), rows_.size()};
+}
+
+void Puts::drop_step() noexcept {
+  small_.drop_open();
+  blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(earlier_.blocks), blocks_.end());
+  rows_.erase(rows_.begin() + static_cast<std::ptrdiff_t>(earlier_.rows), rows_.end());
+  joined_.forget();
+  scatter_.done(true);
+}
+
+void Puts::copy_earlier(const std::vector<model::Definition>& definitions) {
+  copies_.add(std::span(blocks_).subspan(copied_.blocks), std::span(rows_).subspan(copied_.rows),
+              definitions);
+  copied_ = {blocks_.size(), rows_.size()};
+  small_.forget();
+}
+
+void Puts::drop_copies(std::uint32_t variable) {
+  const auto is_of = [&](const auto& one) { return one.variable == variable; };
+  const auto drop = [&](auto& list, std::size_t& copied, std::size_t& earlier) {
+    const auto end = list.begin() + static_cast<std::ptrdiff_t>(copied);
+    const auto left = std::remove_if(list.begin(), end, is_of);
+    const auto dropped = static_cast<std::size_t>(end - left);
+    list.erase(left, end);
+    copied -= dropped;
+    earlier -= dropped;
+  };
+  drop(blocks_, copied_.blocks, earlier_.blocks);
+  drop(rows_, copied_.rows, earlier_.rows);
+}
+
 void Puts::forget(bool keeps_memory) noexcept {
   blocks_.clear();
   small_.forget();
   rows_.clear();
+  earlier_ = {};
+  copied_ = {};
+  copies_.forget();
+  has_copies_ = false;
   joined_.forget();
   scatter_.done(keeps_memory);
 }
@@ -152,30 +209,60 @@ bool Puts::differ(const Description& description) {
 }
 
 void Puts::agree(const Description& description, bool any_join) {
-  touched_.assign(description.definitions().size(), {});
-  std::vector<std::int64_t> flags(3 * touched_.size(), 0);
-  for (const model::Block& block : blocks_) {
-    flags[3 * block.variable] = 1;
+  const std::size_t count = description.definitions().size();
+  touched_.assign(count, {});
+  // Of what is put now, and then of what was put before a step that failed.
+  std::vector<std::int64_t> flags((has_copies_ ? 6 : 3) * count, 0);
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    flags[3 * ((i < copied_.blocks ? count : 0) + blocks_[i].variable)] = 1;
   }
-  for (const exec::Rows& rows : rows_) {
-    flags[3 * rows.variable + 1] = 1;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    flags[3 * ((i < copied_.rows ? count : 0) + rows_[i].variable) + 1] = 1;
   }
   for (const JoinedRows& rows : joined_.calls()) {
     flags[3 * rows.variable + 2] = 1;
   }
+  const std::size_t joined = flags.size();
   if (any_join) {
     joined_.tell(description, transport_.rank(), transport_.size(), flags);
   }
   transport_.allreduce(flags, exec::Op::max);
-  for (std::size_t v = 0; v < touched_.size(); ++v) {
-    touched_[v] = {flags[3 * v] != 0, flags[3 * v + 1] != 0, flags[3 * v + 2] != 0};
+  const auto touch = [&](std::size_t v) {
+    return Touch{flags[3 * v] != 0, flags[3 * v + 1] != 0, flags[3 * v + 2] != 0};
+  };
+  for (std::size_t v = 0; v < count; ++v) {
+    touched_[v] = touch(v);
+    if (has_copies_ && touched_[v].any()) {
+      drop_copies(static_cast<std::uint32_t>(v));
+    } else if (has_copies_) {
+      touched_[v] = touch(count + v);
+    }
   }
   if (any_join) {
     joined_.learn(description, transport_.rank(), transport_.size(),
-                  std::span(flags).subspan(3 * touched_.size()));
+                  std::span(flags).subspan(joined));
   }
-  signature_ = present_signature_;
+  signature_ = has_copies_ ? 0 : present_signature_;
   ++number_;
+}
+
+void Puts::check_presence(const std::vector<Touch>& touched, const Description& description,
+                          std::optional<std::uint64_t> step) {
+  for (std::uint32_t v = 0; v < touched.size(); ++v) {
+    const model::Definition& d = description.definitions()[v];
+    if (touched[v].blocks + touched[v].rows + touched[v].joined > 1) {
+      throw Error(Code::invalid_argument,
+                  "put " + d.name + ": " +
+                      (touched[v].joined ? "joined rows and others" : "blocks and rows") +
+                      " of one variable in one step: use one of them");
+    }
+    const bool is_missing = step && d.stepped && !d.partial && !touched[v].any() &&
+                            description.shape_of(v).volume() != 0;
+    if (is_missing) {
+      throw Error(Code::hole, d.name + ": no rank put it in step " + model::number_text(*step) +
+                                  ": put it or define it as partial");
+    }
+  }
 }
 
 void Puts::place_joined(const std::vector<Touch>& touched, Description& description) {

@@ -7,10 +7,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "commit/output/description.hpp"
+#include "commit/output/earlier_puts.hpp"
 #include "commit/output/joined_puts.hpp"
 #include "commit/output/small_puts.hpp"
 #include "exec/rows/row_scatter.hpp"
@@ -41,8 +43,8 @@ class Puts {
   void add(const exec::Rows& rows, const model::Definition& definition);
   /// The memory of the rows must stay as it is until the commit.
   void add(const JoinedRows& rows, const model::Definition& definition);
-  /// A block that needs no checks.
-  void add_checked(const model::Block& block) { blocks_.push_back(block); }
+  /// The companions of varying variables, which rank 0 can write alone.
+  void add_lengths(const Description& description);
   /// See SmallPuts::next.
   bool next(std::uint32_t variable, const Type& type, bool allow_overflow, const void* data,
             int rank, const std::uint64_t* start, const std::uint64_t* count) noexcept {
@@ -55,11 +57,20 @@ class Puts {
   std::uint64_t bytes(const std::vector<model::Definition>& definitions) const;
   /// `keeps_memory`: the next rows will need as much.
   void forget(bool keeps_memory) noexcept;
+  /// What has been added until now belongs to no step: drop_step() leaves it.
+  void begin_step();
+  void drop_step() noexcept;
+  /// After drop_step(): copies what is left, for the next commit. Error over_budget, without
+  /// effect.
+  void copy_earlier(const std::vector<model::Definition>& definitions);
 
   // -- agreeing -----------------------------------------------------------------------------------
   /// Local. Have the blocks changed since the ranks last agreed?
   bool differ(const Description& description);
   bool join() const noexcept { return !joined_.empty(); }
+  /// Called on every rank, if copy_earlier() has copied on all: agree() tells what was copied from
+  /// what is put later, and drops it where any rank has put the variable anew.
+  void keep_copies() noexcept { has_copies_ = true; }
   /// Collective, if those of any rank changed: which variables any rank has put, and where
   /// `any_join`, how many rows the ranks join.
   void agree(const Description& description, bool any_join);
@@ -75,6 +86,11 @@ class Puts {
   /// out_of_bounds, the same on every rank.
   void place_joined(const std::vector<Touch>& touched, Description& description);
 
+  /// Local. `step`: of a commit that adds one. Errors invalid_argument and hole, the same on every
+  /// rank.
+  static void check_presence(const std::vector<Touch>& touched, const Description& description,
+                             std::optional<std::uint64_t> step);
+
   // -- collective ---------------------------------------------------------------------------------
   /// Turns rows into blocks of their owners.
   void scatter_rows(const std::vector<Touch>& touched, const Description& description);
@@ -84,12 +100,22 @@ class Puts {
 
  private:
   std::uint64_t signature_of(const Description& description) const;
+  void drop_copies(std::uint32_t variable);
 
   exec::Transport& transport_;
   std::uint64_t budget_bytes_;
   std::vector<model::Block> blocks_;
   SmallPuts small_;
   std::vector<exec::Rows> rows_;
+  /// The first so many.
+  struct First {
+    std::size_t blocks = 0;
+    std::size_t rows = 0;
+  };
+  First earlier_;  ///< added before the step
+  First copied_;   ///< of these: from before a step that failed
+  EarlierPuts copies_;
+  bool has_copies_ = false;  ///< on any rank
   JoinedPuts joined_;
   exec::RowScatter scatter_;
 

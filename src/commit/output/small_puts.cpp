@@ -224,11 +224,17 @@ void SmallPuts::finish(std::vector<model::Block>& blocks) {
   }
 }
 
-void SmallPuts::forget() noexcept {
+void SmallPuts::drop_open() noexcept {
   for (Run& run : runs_) {
     run.left = 0;
     run.taken = 0;
     run.depth = 0;
+  }
+}
+
+void SmallPuts::forget() noexcept {
+  drop_open();
+  for (Run& run : runs_) {
     run.at = nullptr;
     run.end = nullptr;
     run.size = std::max(1, run.size - 1);  // about as much as the last step used

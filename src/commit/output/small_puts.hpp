@@ -39,6 +39,8 @@ class SmallPuts {
 
   /// Appends what is still open; nothing can be merged with it any more.
   void finish(std::vector<model::Block>& blocks);
+  /// Drops what is still open; the memory of the blocks stays.
+  void drop_open() noexcept;
   /// The blocks are not needed any more: their memory is reused.
   void forget() noexcept;
 
