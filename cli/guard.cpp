@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <new>
@@ -35,6 +37,34 @@ constexpr std::array passed_on{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR
 constexpr std::array asked_for{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2};
 constexpr double default_limit_s = 60;
 constexpr long look_every_ms = 100;
+constexpr int most_removals = 50;
+constexpr useconds_t removal_pause_us = 20000;
+
+/// A folder that the child would leave behind.
+struct Leftover {
+  std::atomic<bool> is_there{false};
+  std::array<char, 4096> folder{};
+
+  /// Other ranks may end a little later, and write into it until then.
+  void remove() const {
+    for (int i = 0; is_there.load() && i < most_removals; ++i) {
+      std::error_code error;
+      std::filesystem::remove_all(folder.data(), error);
+      if (!error) {
+        return;
+      }
+      ::usleep(removal_pause_us);
+    }
+  }
+};
+
+/// What the two processes share.
+struct Shared {
+  CallWatch calls;
+  Leftover leftover;
+};
+
+Leftover* own_leftover = nullptr;  ///< of the child
 
 template <class List>
 bool is_one_of(int number, const List& list) {
@@ -101,9 +131,12 @@ double cpu_seconds(pid_t process) {
 /// The parent's side.
 class Guard {
  public:
-  Guard(pid_t child, const CallWatch& calls, double limit_s)
+  /// `alive`: a pipe that ends with the child.
+  Guard(pid_t child, const Shared& shared, int alive, double limit_s)
       : child_(child),
-        calls_(calls),
+        alive_(alive),
+        calls_(shared.calls),
+        leftover_(shared.leftover),
         limit_s_(limit_s),
         most_bytes_(memory_limit(std::getenv("SLUICE_GUARD_BYTES"))) {}
 
@@ -119,6 +152,7 @@ class Guard {
       if (ended < 0 && errno != EINTR) {
         return bad_input;
       }
+      start_cleaner();
       const int number = sigtimedwait(&signals, nullptr, &period);
       if (number > 0 && number != SIGCHLD) {
         kill(child_, number);
@@ -129,6 +163,27 @@ class Guard {
   }
 
  private:
+  /// Once there is a folder to remove. Launchers end all processes of a rank at once, so that the
+  /// parent has no time for it: this one is in a session of its own, with the signals blocked.
+  void start_cleaner() {
+    if (cleaner_ != 0 || !leftover_.is_there.load()) {
+      return;
+    }
+    cleaner_ = fork();
+    if (cleaner_ != 0) {
+      return;  // if it failed, the parent removes the folder alone
+    }
+    setsid();
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+      close(stream);
+    }
+    char nothing = 0;
+    while (read(alive_, &nothing, 1) < 0 && errno == EINTR) {
+    }
+    leftover_.remove();
+    std::_Exit(0);
+  }
+
   void look() {
     const std::uint64_t call = calls_.count.load();
     if (call != call_ || calls_.inside.load() == nullptr) {
@@ -150,6 +205,10 @@ class Guard {
   }
 
   int end(int status) {
+    if (cleaner_ > 0) {
+      waitpid(cleaner_, nullptr, 0);
+    }
+    leftover_.remove();
     if (WIFEXITED(status)) {
       return WEXITSTATUS(status);
     }
@@ -186,7 +245,10 @@ class Guard {
   }
 
   pid_t child_;
+  pid_t cleaner_ = 0;
+  int alive_;
   const CallWatch& calls_;
+  const Leftover& leftover_;
   double limit_s_;
   std::uint64_t most_bytes_;
   std::uint64_t call_ = 0;
@@ -210,13 +272,13 @@ int work_as_child(const std::function<int()>& work, pid_t parent, const sigset_t
 
 int run_guarded(const std::function<int()>& work) {
   const Settings settings = settings_of(std::getenv("SLUICE_GUARD"));
-  void* memory = settings.is_on ? mmap(nullptr, sizeof(CallWatch), PROT_READ | PROT_WRITE,
+  void* memory = settings.is_on ? mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
                                        MAP_SHARED | MAP_ANONYMOUS, -1, 0)
                                 : MAP_FAILED;
   if (memory == MAP_FAILED) {
     return work();
   }
-  auto* calls = new (memory) CallWatch;
+  auto* shared = new (memory) Shared;
   sigset_t signals;
   sigset_t before;
   sigemptyset(&signals);
@@ -225,6 +287,11 @@ int run_guarded(const std::function<int()>& work) {
     sigaddset(&signals, number);
   }
   sigprocmask(SIG_BLOCK, &signals, &before);
+  std::array<int, 2> alive{-1, -1};
+  if (pipe2(alive.data(), O_CLOEXEC) != 0) {
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    return work();
+  }
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) {
@@ -232,10 +299,26 @@ int run_guarded(const std::function<int()>& work) {
     return work();
   }
   if (child == 0) {
-    layout::hdf5::watch_calls(*calls);
+    close(alive[0]);
+    layout::hdf5::watch_calls(shared->calls);
+    own_leftover = &shared->leftover;
     return work_as_child(work, parent, before);
   }
-  return Guard(child, *calls, settings.limit_s).wait(signals);
+  close(alive[1]);
+  return Guard(child, *shared, alive[0], settings.limit_s).wait(signals);
+}
+
+void leave_to_parent(const std::string& folder) {
+  if (own_leftover == nullptr) {
+    return;
+  }
+  own_leftover->is_there = false;
+  auto& place = own_leftover->folder;
+  if (!folder.empty() && folder.size() < place.size()) {
+    place[folder.copy(place.data(), place.size() - 1)] = '\0';
+    own_leftover->is_there = true;
+    kill(getppid(), SIGCHLD);  // it looks at once
+  }
 }
 
 }  // namespace sluice::cli

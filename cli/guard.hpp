@@ -12,11 +12,17 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 namespace sluice::cli {
 
 /// Runs `work` in a child and returns the exit code of the command. To be called before the program
 /// has threads, files or MPI.
 int run_guarded(const std::function<int()>& work);
+
+/// Tells the parent of a folder, which is removed with all that is in it when this process ends in
+/// any way. If a launcher kills the parent too, a third process removes it. Empty: none any more.
+/// One at a time. Without a parent (SLUICE_GUARD=off) nothing happens.
+void leave_to_parent(const std::string& folder);
 
 }  // namespace sluice::cli

@@ -1,8 +1,9 @@
 // Writes a trajectory of records as H5MD, in the order of its particles.
 #include <array>
 #include <bit>
+#include <optional>
 
-#include "commit/output/output.hpp"
+#include "commit/tools/new_file.hpp"
 #include "exec/transport/agree.hpp"
 #include "records/convert_lines.hpp"
 #include "records/record_lines.hpp"
@@ -123,7 +124,7 @@ commit::Converted convert_to_h5md(const Context& context, const std::string& fro
     throw Error(Code::format, from + ": not a trajectory (no id and position_nm of particles)");
   }
   exec::Transport& transport = context.transport;
-  std::unique_ptr<commit::Output> output;
+  std::optional<commit::NewOutput> file;
   Variables v;
   std::int64_t particles = 0;
   for (std::uint64_t g = 0; g < lines.groups(); ++g) {
@@ -131,30 +132,30 @@ commit::Converted convert_to_h5md(const Context& context, const std::string& fro
     lines.fetch(g);
     exec::together(transport, [&] { frame = read_frame(lines); });
     share_head(transport, frame);
-    if (!output) {
+    if (!file) {
       particles = static_cast<std::int64_t>(frame.rows.size());
       transport.allreduce({&particles, 1}, exec::Op::sum);
-      output =
-          commit::open_output(transport, context.storage, to, commit::Opening::create, options);
-      v = define_all(*output, static_cast<std::uint64_t>(particles));
-      output->put_rows({v.species, frame.rows,
-                        reinterpret_cast<const std::byte*>(frame.species.data()),
-                        type_of<std::int32_t>()});
-      output->flush();
+      file.emplace(transport, context.storage, to, options);
+      v = define_all(**file, static_cast<std::uint64_t>(particles));
+      (*file)->put_rows({v.species, frame.rows,
+                         reinterpret_cast<const std::byte*>(frame.species.data()),
+                         type_of<std::int32_t>()});
+      (*file)->flush();
     }
-    output->begin_step(frame.time_ps);
-    output->put_rows({v.position, frame.rows,
-                      reinterpret_cast<const std::byte*>(frame.position_nm.data()),
-                      type_of<float>()});
+    commit::Output& output = **file;
+    output.begin_step(frame.time_ps);
+    output.put_rows({v.position, frame.rows,
+                     reinterpret_cast<const std::byte*>(frame.position_nm.data()),
+                     type_of<float>()});
     if (context.is_root()) {
       const auto put = [&](std::uint32_t variable, void* data, const Type& type,
                            const model::Dims& shape) {
-        output->put({variable,
-                     model::whole(shape),
-                     {static_cast<std::byte*>(data), type, shape,
-                      shape.rank() == 0 ? model::Dims{} : model::Dims{0}},
-                     false},
-                    true);
+        output.put({variable,
+                    model::whole(shape),
+                    {static_cast<std::byte*>(data), type, shape,
+                     shape.rank() == 0 ? model::Dims{} : model::Dims{0}},
+                    false},
+                   true);
       };
       auto step = static_cast<std::int32_t>(frame.step);
       put(v.step, &step, type_of<std::int32_t>(), {});
@@ -163,9 +164,9 @@ commit::Converted convert_to_h5md(const Context& context, const std::string& fro
       put(v.edges + 1, &step, type_of<std::int32_t>(), {});
       put(v.edges + 2, &frame.time_ps, type_of<double>(), {});
     }
-    output->end_step();
+    output.end_step();
   }
-  output->close();
+  file->close();
   const auto frames = lines.groups();
   return {1, frames, frames * static_cast<std::uint64_t>(particles) * 3 * sizeof(float)};
 }

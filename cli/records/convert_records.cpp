@@ -5,8 +5,8 @@
 #include <limits>
 #include <numeric>
 
-#include "commit/output/output.hpp"
 #include "commit/read/input.hpp"
+#include "commit/tools/new_file.hpp"
 #include "dialect/mfdn/records.hpp"
 #include "exec/transport/agree.hpp"
 #include "model/fill.hpp"
@@ -170,14 +170,13 @@ commit::Converted convert_from_records(const Context& context, const std::string
   lengths.of_parts = agree_on_lengths(context, own, folder, static_cast<std::uint64_t>(parts));
   lengths.states = static_cast<std::uint64_t>(lengths.of_parts.back());
   lengths.of_parts.pop_back();
-  const auto output =
-      commit::open_output(context.transport, context.storage, to, commit::Opening::create, options);
+  commit::NewOutput output(context.transport, context.storage, to, options);
   const std::vector<std::uint32_t> vectors = define_tree(context, *output, lengths);
   std::vector<std::vector<std::byte>> held(own.files.size());
   for (std::uint64_t s = 0; s < lengths.states; ++s) {
     copy_state(own, lengths, s, vectors[s], *output, held);
   }
-  output->close();
+  output.close();
   return {lengths.states, 0, lengths.states * lengths.dimension() * element_bytes};
 }
 

@@ -164,7 +164,7 @@ commit::Converted to_file(const Context& context, SpinSource& source, const Spin
     file.done().steps += 1;
     file.done().bytes += 24 * source.atoms;
   }
-  file.output().close();
+  file.close();
   return file.done();
 }
 

@@ -5,13 +5,13 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "commit/output/output.hpp"
 #include "commit/tools/convert.hpp"
+#include "commit/tools/new_file.hpp"
 #include "verb.hpp"
 
 namespace sluice::cli {
@@ -27,9 +27,7 @@ class SpinFile {
  public:
   /// Collective. Error exists.
   SpinFile(const Context& context, const std::string& path, const Options& options)
-      : context_(context),
-        output_(commit::open_output(context.transport, context.storage, path,
-                                    commit::Opening::create, options)) {}
+      : context_(context), output_(context.transport, context.storage, path, options) {}
 
   std::uint32_t define(const char* name, const Type& type, const model::Dims& shape,
                        std::vector<std::string> dimensions, const char* unit, const char* about,
@@ -74,12 +72,13 @@ class SpinFile {
     output_->set_attribute({owner, name, value});
   }
   commit::Output& output() { return *output_; }
+  void close() { output_.close(); }
   commit::Converted& done() { return done_; }
   bool is_root() const { return context_.is_root(); }
 
  private:
   const Context& context_;
-  std::unique_ptr<commit::Output> output_;
+  commit::NewOutput output_;
   commit::Converted done_;
 };
 

@@ -91,7 +91,7 @@ std::uint64_t write_vtkhdf(const Context& context, const SpinSource& source,
   out.rows("PointData/moment", all, 1, mine, grid.moment);
   out.rows("PointData/ID", all, 1, mine, atoms.material);
   out.number("FieldData/TimeValue", time_ps);
-  out.file().output().close();
+  out.file().close();
   return out.file().done().bytes;
 }
 

@@ -17,7 +17,7 @@ ParallelText::ParallelText(const Context& context, const std::string& path)
     : context_(context), path_(path) {
   exec::on_root(context.transport, 0, [&] {
     if (context.storage.exists(path)) {
-      throw Error(Code::exists, path + ": exists already");
+      throw Error(Code::exists, path + ": exists already: choose another name");
     }
     if (context.storage.exists(unfinished(path))) {
       context.storage.remove(unfinished(path));

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
+#include <optional>
 
 #include "commit/output/output.hpp"
 #include "commit/read/input.hpp"
@@ -15,6 +15,7 @@
 #include "help.hpp"
 #include "model/bytes.hpp"
 #include "plan/plan.hpp"
+#include "scratch_folder.hpp"
 #include "sluice/error.hpp"
 #include "text/progress.hpp"
 #include "text/table.hpp"
@@ -127,16 +128,11 @@ class Workplace {
  public:
   Workplace(exec::Transport& transport, const std::string& folder) {
     const auto made = exec::on_root(transport, 0, [&] {
+      owned_.emplace(folder, "sluice-bench");
       std::error_code error;
-      const std::string path = fmt::format("{}/sluice-bench-{}", folder, ::getpid());
-      if (!std::filesystem::create_directory(path, error)) {
-        throw Error(error ? Code::io : Code::exists,
-                    path + ": " + (error ? error.message() : "exists already"));
-      }
-      owned_ = path;
-      const std::filesystem::space_info space = std::filesystem::space(path, error);
+      const std::filesystem::space_info space = std::filesystem::space(folder, error);
       model::ByteWriter out;
-      out.put(path);
+      out.put(owned_->path());
       out.put<std::uint64_t>(error ? 0 : space.available);
       return out.take();
     });
@@ -144,16 +140,14 @@ class Workplace {
     path_ = in.get_string();
     free_bytes_ = in.get<std::uint64_t>();
   }
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
-  ~Workplace() { clear(owned_); }
 
   std::string file() const { return path_ + "/field.h5"; }
   std::uint64_t free_bytes() const { return free_bytes_; }
   /// Local, on rank 0: removes what the last candidate wrote.
   void empty() const {
-    for (const auto& entry : entries(owned_)) {
-      clear(entry);
+    std::error_code error;
+    for (const auto& entry : entries(owned_ ? owned_->path() : "")) {
+      std::filesystem::remove_all(entry, error);
     }
   }
   /// Local, on rank 0: drops what was written from the page cache.
@@ -175,15 +169,9 @@ class Workplace {
     }
     return found;
   }
-  static void clear(const std::string& path) {
-    std::error_code error;
-    if (!path.empty()) {
-      std::filesystem::remove_all(path, error);
-    }
-  }
 
   std::string path_;
-  std::string owned_;  ///< on rank 0 only
+  std::optional<ScratchFolder> owned_;  ///< on rank 0 only
   std::uint64_t free_bytes_ = 0;
 };
 

@@ -323,6 +323,21 @@ int convert(const Context& context, const ConvertVerb& verb) {
   return done.left_out.empty() || verb.drop ? fine : differs;
 }
 
+const char* const convert_examples = R"help(
+Examples:
+  sluice convert spins.h5 small.h5 --compress deflate:9
+  mpirun -n 8 sluice convert spins.h5 spins.nc --compress zstd:3
+  sluice convert bone.model bone.nc --compress deflate:9
+  sluice convert bone.nc bone.model
+  sluice convert run7/ states.h5                          mfdn_smwf001, ...
+  sluice convert states.h5 again/ --format mfdn
+  sluice convert traj again/ --format lines               1.traj, 2.traj, ...
+  sluice convert again/traj.template traj2
+  sluice convert traj traj.h5 --format h5md
+  sluice convert run8/ spins.h5                           atoms-coords.meta, ...
+  sluice convert run8/ spins.vtu --frames 0:10 --where 'sz < 0'
+  sluice convert spins.h5 again/ --format vampire --mode file-per-node --files 4)help";
+
 }  // namespace
 
 void add_convert(CLI::App& app, Run& run) {
@@ -346,28 +361,17 @@ void add_convert(CLI::App& app, Run& run) {
                "texts that the template describes in the folder TO, one file for each part;\n"
                "FOLDER/x.template makes records of the texts beside it. --format h5md makes a\n"
                "trajectory of records, in the order of the particles.\n"
-               "From HDF5 to plain HDF5 everything is kept, links too. What another format\n"
-               "cannot hold is listed; the exit code is 1 then, unless --drop is given.\n"
+               "From HDF5 to plain HDF5 everything is kept, links too. Variables and attributes\n"
+               "that another format cannot hold are left out and listed; the exit code is 1\n"
+               "then, or 0 with --drop. A format of one variable (npy) takes a FILE that has\n"
+               "one: which of several is meant cannot be said, also not by --drop.\n"
                "Formats: " +
                    layout::format_options(" ") +
                    ",\n"
                    "of the codes: text lines h5md mfdn vampire xyz vtu vtkhdf.\n"
                    "Exit code: 0 done, 1 FILE is damaged or something was left out, 2 bad input,\n"
                    "3 changed outside Sluice.\n",
-               R"help(
-Examples:
-  sluice convert spins.h5 small.h5 --compress deflate:9
-  mpirun -n 8 sluice convert spins.h5 spins.nc --compress zstd:3
-  sluice convert bone.model bone.nc --compress deflate:9
-  sluice convert bone.nc bone.model
-  sluice convert run7/ states.h5                          mfdn_smwf001, ...
-  sluice convert states.h5 again/ --format mfdn
-  sluice convert traj again/ --format lines               1.traj, 2.traj, ...
-  sluice convert again/traj.template traj2
-  sluice convert traj traj.h5 --format h5md
-  sluice convert run8/ spins.h5                           atoms-coords.meta, ...
-  sluice convert run8/ spins.vtu --frames 0:10 --where 'sz < 0'
-  sluice convert spins.h5 again/ --format vampire --mode file-per-node --files 4)help");
+               convert_examples);
   command->add_option("FILE", verb->file, "what to convert")->required();
   command->add_option("TO", verb->to, "the file to make; must not exist")->required();
   command->add_option("--compress", verb->compress, codec::compressor_names() + "none; +noshuffle");
@@ -375,7 +379,7 @@ Examples:
   command->add_option("--grid", verb->grid, "X,Y,Z of a VOX-FE model; else as large as needed");
   command->add_option("--step", verb->step, "this step alone, without steps; -1: the last one");
   command->add_flag("--records", verb->records, "a VOX-FE model's voxels as records too");
-  command->add_flag("--drop", verb->drop, "leave out what TO's format cannot hold");
+  command->add_flag("--drop", verb->drop, "exit code 0 although something is left out");
   command->add_option("--budget-mib", verb->budget_mib, "staging memory of a process (256)")
       ->check(number_between(1, 1 << 20));
   command->add_flag("--json", verb->json, "print JSON");

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "codec/methods.hpp"
 #include "help.hpp"
@@ -13,6 +14,7 @@
 #include "model/clock.hpp"
 #include "mpi/find.hpp"
 #include "mpi/process.hpp"
+#include "scratch_folder.hpp"
 #include "storage/shared_memory.hpp"
 #include "text/table.hpp"
 #include "text/text.hpp"
@@ -140,16 +142,11 @@ double write_probe(storage::Storage& storage, const std::string& path, std::size
   }
   std::memset(memory.get(), 's', probe_bytes);
   const double start = model::now_s();
-  try {
+  {
     const auto file = storage.open(path, storage::Access::create);
     alignment = file->alignment();
     file->write(0, {memory.get(), probe_bytes});
     file->sync();
-  } catch (...) {
-    if (storage.exists(path)) {
-      storage.remove(path);
-    }
-    throw;
   }
   const double taken = model::now_s() - start;
   storage.remove(path);
@@ -157,10 +154,13 @@ double write_probe(storage::Storage& storage, const std::string& path, std::size
 }
 
 void look_at_writing(const std::string& folder, std::vector<Finding>& all) {
-  const std::string path = folder + "/.sluice-doctor";
+  std::optional<ScratchFolder> scratch;
+  std::string path;
   std::size_t alignment = 1;
   double posix_s = 0;
   try {
+    scratch.emplace(folder, ".sluice-doctor");
+    path = scratch->path() + "/probe";
     posix_s = write_probe(*storage::make("posix"), path, alignment);
   } catch (const Error& error) {
     all.push_back({"writing", State::missing, error.what(), "name a folder that can be written"});

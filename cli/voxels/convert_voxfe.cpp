@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-#include "commit/output/output.hpp"
+#include "commit/tools/new_file.hpp"
 #include "dialect/voxfe/displacement.hpp"
 #include "dialect/voxfe/xdmf.hpp"
 #include "exec/transport/agree.hpp"
@@ -26,9 +26,7 @@ std::string folder_of(const std::string& path) {
 class Maker {
  public:
   Maker(const Context& context, const VoxfeWish& wish)
-      : wish_(wish),
-        output_(commit::open_output(context.transport, context.storage, wish.to,
-                                    commit::Opening::create, own(wish))) {}
+      : wish_(wish), output_(context.transport, context.storage, wish.to, own(wish)) {}
 
   /// This rank's rows [first, first + rows) of a variable of `shape`.
   template <class T>
@@ -62,7 +60,7 @@ class Maker {
     output_->set_attribute({"", name, value});
   }
   commit::Converted close() {
-    output_->close();
+    output_.close();
     return done_;
   }
 
@@ -74,7 +72,7 @@ class Maker {
   }
 
   const VoxfeWish& wish_;
-  std::unique_ptr<commit::Output> output_;
+  commit::NewOutput output_;
   commit::Converted done_;
 };
 

@@ -108,17 +108,19 @@ class Variable:
             start: First element; None: zeros.
             count: Elements, 0 too; None: up to the end of the shape.
             dtype: Type to which values are converted; None: that of the variable.
-            out: Array of shape `count` that receives the values; its type counts.
+            out: Array of shape `count` that receives the values; its type counts. It may be
+                strided, such as every second column of an array, unless `deferred`.
             allow_overflow: Whether a narrowing conversion may lose values.
             deferred: The part is only noted, locally; File.perform_gets() reads all that are, and
-                fills the arrays.
+                fills the arrays. `out` must be C-contiguous then, unless it is of str.
 
         Returns:
             The array.
 
         Raises:
             Error: OUT_OF_BOUNDS, TYPE_MISMATCH, OVERFLOW (unless allow_overflow), DAMAGED,
-                TRUNCATED, CHANGED_OUTSIDE, IO, UNSUPPORTED (a filter that is not known).
+                TRUNCATED, CHANGED_OUTSIDE, IO, UNSUPPORTED (a filter that is not known, or a
+                strided `out` of a deferred part).
         """
         rank = len(self.step_shape)
         start = tuple(start) if start is not None else (0,) * rank
@@ -143,6 +145,10 @@ class Variable:
                         f"get {self.name}: start {tuple(start)} and count {tuple(count)} differ "
                         "in length")
         get = lib.sluice_defer_get if deferred else lib.sluice_get_selection
+        if deferred and not read.flags.c_contiguous:  # perform_gets() fails on every rank then
+            why = (f"get {self.name}: out must be C-contiguous where deferred=True: take the array "
+                   "that get() returns, or leave deferred out")
+            self._file._call(lib.sluice_refuse, int(Code.UNSUPPORTED), why.encode())
         self._file._call(get, self._index, type_of(read.dtype), address(read), len(start),
                          selection, step)
         if deferred:

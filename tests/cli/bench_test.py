@@ -3,9 +3,12 @@
 import json
 import os
 import re
+import signal
+import subprocess
+import time
 import unittest
 
-from command import BAD_INPUT, FINE, FOLDER, said, sluice
+from command import BAD_INPUT, COMMAND, FINE, FOLDER, MPIEXEC, said, sluice
 
 BENCH = os.path.join(FOLDER, "bench")
 os.mkdir(BENCH)
@@ -75,6 +78,25 @@ class Bench(unittest.TestCase):
         self.assertEqual(found["bytes"] % (1 << 20), 0)
         spent_s = sum(sum(row["durable_s"] + row["read_s"]) for row in found["results"])
         self.assertLess(spent_s, 20)
+
+    def stopped(self, number, launcher=()):
+        """Is told to stop while a file is there."""
+        with subprocess.Popen([*launcher, COMMAND, "bench", "--on", BENCH, "--mib", "16"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as bench:
+            while not any(files for _, _, files in os.walk(BENCH)) and bench.poll() is None:
+                time.sleep(0.002)
+            bench.send_signal(number)
+            code = bench.wait(60)
+        end_s = time.monotonic() + (10 if launcher else 0)  # the ranks end after their launcher
+        while os.listdir(BENCH) and time.monotonic() < end_s:
+            time.sleep(0.01)
+        self.assertEqual(os.listdir(BENCH), [])
+        return code
+
+    def test_nothing_is_left_of_one_that_is_stopped(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            self.assertEqual(self.stopped(number), -number)
+        self.assertNotEqual(self.stopped(signal.SIGTERM, (*MPIEXEC, "-n", "2")), 0)
 
     def test_a_folder_that_is_not_there(self):
         result = sluice("bench", "--on", os.path.join(FOLDER, "absent"), ranks=2)

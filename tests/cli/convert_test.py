@@ -275,6 +275,28 @@ class Convert(unittest.TestCase):
                 with xarray.open_dataset(source) as before, xarray.open_dataset(back) as after:
                     self.assertTrue(before.equals(after), (ending, after))
 
+    def test_a_format_of_one_variable_takes_one(self):
+        source = new_path()
+        with h5py.File(source, "w") as file:
+            file["b"], file["a"] = numpy.zeros(3), numpy.ones(3)
+        for options in ((), ("--drop",)):
+            target = new_path(".npy")
+            result = sluice("convert", source, target, *options)
+            self.assertEqual(result.returncode, BAD_INPUT, result.stderr)
+            self.assertRegex(said(result)[0], r"has 2 variables \((a, b|b, a)\), and format npy "
+                             "holds one: none of them is chosen, use format hdf5 or netcdf4$")
+            self.assertFalse(os.path.exists(target))
+        text = " ".join(sluice("convert", "--help").stdout.split())
+        self.assertIn("A format of one variable (npy) takes a FILE that has one", text)
+        with h5py.File(source, "a") as file:
+            del file["b"]
+            file.attrs["title"] = "left out"
+        for options, code in (((), DIFFERS), (("--drop",), FINE)):
+            target = new_path(".npy")
+            result = sluice("convert", source, target, *options)
+            self.assertEqual((result.returncode, len(said(result))), (code, 1), result.stderr)
+            self.assertEqual(numpy.load(target).tolist(), [1, 1, 1])
+
     def test_bad_words(self):
         for arguments in (["spins.h5", new_path(".h5"), "--compress", "defleat:3"],
                           ["nothing.h5", new_path(".h5")], ["spins.h5", path("grid.h5")],

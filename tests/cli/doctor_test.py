@@ -2,10 +2,13 @@
 
 import json
 import os
+import signal
+import subprocess
 import tempfile
+import time
 import unittest
 
-from command import FINE, sluice
+from command import COMMAND, FINE, sluice
 
 NAMES = {"MPI", "HDF5", "file system", "stripe", "writing", "O_DIRECT", "locks", "shared memory",
          "huge pages"}
@@ -27,6 +30,19 @@ class Doctor(unittest.TestCase):
             self.assertEqual(found["HDF5"]["state"], "ok")
             self.assertEqual(found["writing"]["state"], "ok")
             self.assertEqual(os.listdir(folder), [])  # nothing is left
+
+    def test_nothing_is_left_of_one_that_is_stopped(self):
+        with tempfile.TemporaryDirectory() as folder:
+            codes = []
+            for _ in range(5):  # it may have ended before it is told to
+                with subprocess.Popen([COMMAND, "doctor", folder],
+                                      stdout=subprocess.DEVNULL) as doctor:
+                    while not os.listdir(folder) and doctor.poll() is None:
+                        time.sleep(0.0005)
+                    doctor.send_signal(signal.SIGTERM)
+                    codes.append(doctor.wait(60))
+                self.assertEqual(os.listdir(folder), [])
+            self.assertIn(-signal.SIGTERM, codes)
 
     def test_an_mpi_is_found_and_named(self):
         mpi = self.found(tempfile.gettempdir())["MPI"]

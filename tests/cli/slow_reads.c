@@ -1,13 +1,16 @@
-/* Loaded in front of the C library: reads of large pieces take half a second. */
+/* Loaded in front of the C library: reads of large pieces take half a second; large are those of
+   1 MiB, or of SLUICE_SLOW_READ_BYTES. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 ssize_t pread(int file, void* into, size_t bytes, off_t offset) {
   typedef ssize_t (*Pread)(int, void*, size_t, off_t);
-  if (bytes >= (1U << 20)) {
+  const char* least = getenv("SLUICE_SLOW_READ_BYTES");
+  if (bytes >= (least == NULL ? 1U << 20 : strtoul(least, NULL, 10))) {
     usleep(500000);
   }
   return ((Pread)dlsym(RTLD_NEXT, "pread"))(file, into, bytes, offset);

@@ -170,6 +170,17 @@ class Real(Spins):
 
 
 class Made(Spins):
+    def test_a_name_that_is_taken_is_refused_in_words_of_the_command(self):
+        folder, *_ = made_folder()
+        for ending in (".h5", ".nc"):
+            target = new(ending)
+            with open(target, "w") as file:
+                file.write("mine")
+            result = sluice("convert", folder, target)
+            self.assertEqual(result.returncode, BAD_INPUT)
+            self.assertRegex(said(result)[0], "exists already: choose another name$")
+            self.assertEqual(file_text(target), "mine")
+
     def test_regions_and_conditions(self):
         folder, places, material, spins = made_folder()
         middle, size = places.mean(axis=0), numpy.ptp(places, axis=0)

@@ -41,6 +41,20 @@ def test_attributes_that_files_keep_for_themselves_are_refused(tmp_path, owner, 
             (out.attrs_of(owner) if owner else out.attrs)[name] = "text"
 
 
+@pytest.mark.parametrize("chunk, options, words", [
+    ((100,), {"steps": True}, ["1 chunk for shape (1000, 100)"]),
+    ((100, 0), {"steps": True}, ["chunk (100, 0)", "zero"]),
+    ((100, 100), {}, ["chunk (100, 100)", "only variables with steps or with compression"]),
+])
+def test_a_chunk_is_refused_for_its_own_reason(tmp_path, chunk, options, words):
+    with fails(Code.INVALID_ARGUMENT, *words):
+        with sluice.open(tmp_path / "chunk.h5", "w", **QUICK) as out:
+            out.define("x", float, (1000, 100), chunk=chunk, **options)
+    with sluice.open(tmp_path / "good.h5", "w", **QUICK) as out:
+        out.define("steps", float, (1000, 100), chunk=(100, 100), steps=True)
+        out.define("compressed", float, (1000, 100), chunk=(100, 100), compress="deflate:1")
+
+
 @pytest.mark.parametrize("format", ["vtkhdf", "openpmd"])
 def test_so_are_they_in_other_formats_of_hdf5(tmp_path, format):
     with fails(Code.UNSUPPORTED, "DIMENSION_LIST", "choose another"):

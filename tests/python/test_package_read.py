@@ -108,6 +108,24 @@ def test_deferred_gets_are_filled_together(path):
             f.perform_gets()
 
 
+def test_a_deferred_part_goes_into_dense_memory(path):
+    with sluice.open(path) as f:
+        wide = np.zeros((7, 4, 6))
+        dense = np.zeros((7, 4, 3))
+        f["x"].get(1, out=dense, deferred=True)
+        for action in (lambda: f["x"].get(1, out=wide[:, :, ::2], deferred=True), f.perform_gets):
+            with pytest.raises(sluice.Error, match="get x: out must be C-contiguous where "
+                               "deferred=True") as caught:
+                action()
+            assert caught.value.code == sluice.Code.UNSUPPORTED
+            assert "stride_bytes" not in str(caught.value)
+        f["x"].get(1, out=wide[:, :, ::2])
+        f["x"].get(1, out=dense, deferred=True)
+        f.perform_gets()
+        np.testing.assert_array_equal(wide[:, :, ::2], dense)
+    assert "C-contiguous" in sluice.Variable.get.__doc__
+
+
 def test_a_file_that_h5py_made(tmp_path):
     path = tmp_path / "foreign.h5"
     values = np.arange(24, dtype=">i4").reshape(4, 6)

@@ -30,6 +30,26 @@ void check_not_reserved(const std::string& name) {
   }
 }
 
+void check_chunk(const model::Definition& d) {
+  const std::string what = "define " + d.name + ": chunk " + d.chunk.text();
+  if (d.chunk.rank() != d.shape.rank()) {
+    throw Error(Code::invalid_argument,
+                what + " and shape " + d.shape.text() + " differ in the number of dimensions");
+  }
+  if (d.chunk.volume() == 0) {
+    throw Error(Code::invalid_argument, what + " has a zero: every side is at least 1");
+  }
+  if (!d.stepped && !layout::is_encoded(d)) {
+    throw Error(Code::invalid_argument,
+                what +
+                    ": only variables with steps or with compression have chunks, and this one "
+                    "is stored as one block: leave the chunk out, or compress it");
+  }
+  if (model::checked_product(d.chunk.volume(), d.type.bytes, "chunk") >= (4ULL << 30)) {
+    throw Error(Code::invalid_argument, "define " + d.name + ": chunks must be below 4 GiB");
+  }
+}
+
 void check_definition(const model::Definition& d) {
   model::check_name(d.name);
   check_not_reserved(d.name);
@@ -72,15 +92,7 @@ void check_definition(const model::Definition& d) {
                 "define " + d.name + ": varying needs steps and at least one dimension");
   }
   if (!d.chunk.empty()) {
-    if (d.chunk.rank() != d.shape.rank() || (!d.stepped && !layout::is_encoded(d)) ||
-        d.chunk.volume() == 0) {
-      throw Error(Code::invalid_argument, "define " + d.name + ": chunk " + d.chunk.text() +
-                                              " does not fit shape " + d.shape.text() +
-                                              " (stepped or compressed variables only, no zeros)");
-    }
-    if (model::checked_product(d.chunk.volume(), d.type.bytes, "chunk") >= (4ULL << 30)) {
-      throw Error(Code::invalid_argument, "define " + d.name + ": chunks must be below 4 GiB");
-    }
+    check_chunk(d);
   }
 }
 

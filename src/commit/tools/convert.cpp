@@ -13,6 +13,7 @@
 #include "commit/tools/fills.hpp"
 #include "commit/tools/growing.hpp"
 #include "commit/tools/new_file.hpp"
+#include "commit/tools/one_variable.hpp"
 #include "commit/tools/step_choice.hpp"
 #include "commit/tools/unread.hpp"
 #include "exec/transport/agree.hpp"
@@ -52,8 +53,7 @@ class Converter {
     Options own = options;
     own.rectilinear = Rectilinear::never;  // blocks say only how the ranks share the work
     own.compress = compress.value_or("");
-    own.format = target.format();
-    output_ = open_output(transport, storage, target.building(), Opening::create, own);
+    output_ = target.open(own);
     carry_ = carry_of(transport);
     if (chosen_.is_one()) {
       carries_ = false;
@@ -129,6 +129,7 @@ class Converter {
     if (definitions.empty() && refusal_) {
       throw Error(*refusal_);
     }
+    require_one(output_->format(), definitions, from_);
     drop_names(definitions);
     // Those that say how others were rounded keep their names: the writer may add some.
     for (const bool is_container : {true, false}) {

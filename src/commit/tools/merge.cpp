@@ -10,6 +10,7 @@
 #include "commit/output/output.hpp"
 #include "commit/read/input.hpp"
 #include "commit/tools/fills.hpp"
+#include "commit/tools/new_file.hpp"
 #include "layout/lengths.hpp"
 #include "model/block.hpp"
 
@@ -44,8 +45,9 @@ class PartsSource final : public model::BlockSource {
 class Merger {
  public:
   Merger(exec::Transport& transport, storage::Storage& storage, const std::string& index_path,
-         const std::string& to, const Options& options, const CopyProgress& progress)
+         NewFile& target, const Options& options, const CopyProgress& progress)
       : transport_(transport),
+        target_(target),
         input_(transport, storage, index_path, Options{}),
         note_([this, &progress](std::uint64_t bytes) { note(bytes, progress); }) {
     if (input_.set() == nullptr) {
@@ -53,7 +55,7 @@ class Merger {
                   index_path + ": is one plain file already, not a set of parts");
     }
     survey();
-    output_ = open_output(transport, storage, to, Opening::create, options);
+    output_ = target.open(options);
   }
 
   Merged run() {
@@ -73,6 +75,7 @@ class Merger {
       put(0, true);
     }
     output_->close();
+    target_.finish();
     return {input_.set()->parts.size(), input_.steps(), total_bytes_};
   }
 
@@ -91,6 +94,7 @@ class Merger {
   void note(std::uint64_t bytes, const CopyProgress& progress);
 
   exec::Transport& transport_;
+  NewFile& target_;
   Input input_;
   PartsSource::Note note_;
   std::unique_ptr<Output> output_;
@@ -201,7 +205,12 @@ void Merger::note(std::uint64_t bytes, const CopyProgress& progress) {
 
 Merged merge(exec::Transport& transport, storage::Storage& storage, const std::string& index_path,
              const std::string& to, const Options& options, const CopyProgress& progress) {
-  return Merger(transport, storage, index_path, to, options, progress).run();
+  NewFile target(transport, storage, to, options);
+  try {
+    return Merger(transport, storage, index_path, target, options, progress).run();
+  } catch (const Error& e) {
+    throw target.named(e, to);
+  }
 }
 
 }  // namespace sluice::commit

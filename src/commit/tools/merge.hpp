@@ -21,9 +21,10 @@ struct Merged {
   std::uint64_t bytes = 0;  ///< of data
 };
 
-/// Collective; the same result on every rank. `to` must not exist. `options`: of the file that is
-/// written; its strategy must write a single file. Errors: unsupported if `index_path` is not an
-/// index; those of reading the set and of writing.
+/// Collective; the same result on every rank. `to` must not exist, and does so when it is complete
+/// and durable; until then it has another name, which the next merge replaces. `options`: of the
+/// file that is written; its strategy must write a single file. Errors: exists; unsupported if
+/// `index_path` is not an index; those of reading the set and of writing.
 Merged merge(exec::Transport& transport, storage::Storage& storage, const std::string& index_path,
              const std::string& to, const Options& options, const CopyProgress& progress = {});
 

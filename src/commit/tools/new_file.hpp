@@ -4,9 +4,11 @@
 // object, on rank 0.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "commit/output/output.hpp"
 #include "commit/publish/real_path.hpp"
 #include "commit/publish/recovery.hpp"
 #include "exec/transport/agree.hpp"
@@ -53,6 +55,18 @@ class NewFile {
                ? error
                : Error(error.code(), text.replace(at, building().size(), name), error.rank());
   }
+  /// Collective: what is to be written into it. Errors of open_output().
+  std::unique_ptr<Output> open(Options options) {
+    options.format = format_;
+    return open_output(transport_, storage_, building(), Opening::create, options);
+  }
+  /// Collective, after the close of the output.
+  void finish() {
+    exec::on_root(transport_, 0, [&] {
+      take_name();
+      return std::vector<std::byte>{};
+    });
+  }
   /// On rank 0.
   void take_name() {
     if (storage_.exists(path_)) {
@@ -84,6 +98,27 @@ class NewFile {
   std::string format_;
   bool is_folder_ = false;
   bool is_named_ = false;  ///< on rank 0
+};
+
+/// An output that writes a NewFile.
+class NewOutput {
+ public:
+  /// Collective. Error exists, and those of open_output().
+  NewOutput(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+            const Options& options)
+      : file_(transport, storage, path, options), output_(file_.open(options)) {}
+
+  Output& operator*() { return *output_; }
+  Output* operator->() { return output_.get(); }
+  /// Collective: the file is complete, and gets its name.
+  void close() {
+    output_->close();
+    file_.finish();
+  }
+
+ private:
+  NewFile file_;
+  std::unique_ptr<Output> output_;
 };
 
 }  // namespace sluice::commit
