@@ -39,8 +39,8 @@ if(NOT SLUICE_HDF5_FILE)  # found static or shared, as it was found
   target_link_libraries(sluice PRIVATE PkgConfig::HDF5)
 endif()
 # -Bsymbolic: the library's own calls reach its own functions, whatever the program defines.
-# --exclude-libs: a libhdf5 that was linked statically stays as hidden as the rest. nodelete: MPI calls
-# the library in MPI_Finalize, which may come after an interpreter has closed it.
+# --exclude-libs: a libhdf5 that was linked statically stays as hidden as the rest.
+# nodelete: MPI calls the library in MPI_Finalize, maybe after an interpreter has closed it.
 target_link_options(sluice PRIVATE
   -Wl,--version-script=${CMAKE_SOURCE_DIR}/src/api/sluice.map
   -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,-z,nodelete)

@@ -112,7 +112,7 @@ def test_readers_see_the_last_flush_only():
 
 
 def test_a_flush_of_a_part_holds_all():
-    """H5Dflush, and the closing of a second handle, write only a part of what HDF5 has in memory."""
+    """H5Dflush, and the closing of a second handle, write only a part of what is in memory."""
     def flush_dataset(f, path):
         f["small"].flush()
 
