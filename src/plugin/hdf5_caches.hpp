@@ -8,8 +8,9 @@ namespace sluice::plugin {
 
 /// Lets the HDF5 that holds the address `caller` write all that it has in memory of the file with
 /// that number (H5FD_t). To be called when it flushes, at the end of which it calls the driver; its
-/// calls of the driver meanwhile are for the driver to expect. False if one of them failed; true if
-/// HDF5 has none of the functions that this takes.
+/// calls of the driver meanwhile are for the driver to expect. Handles that are closed while
+/// objects of theirs are open are not found. False if something failed; true if HDF5 has none of
+/// the functions that this takes.
 bool flush_caches(const void* caller, unsigned long file_number);
 
 }  // namespace sluice::plugin
