@@ -6,6 +6,7 @@
 // error stack. There is no `lock` callback: with one HDF5 marks files of version 3 as open,
 // and a crash would leave the mark. There is no handle: bytes behind the driver's back would be
 // neither held nor committed.
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -28,7 +29,12 @@ struct DriverFile {
   abi::File base;  // libhdf5's own part; must be first
   OpenFile* file;
   bool is_flushing;  ///< HDF5 writes its caches, by our request
+  bool has_failed;   ///< a call of HDF5
 };
+
+/// Did HDF5 close a file of which a call had failed? It may keep the number of such a file, which
+/// must not be looked up.
+std::atomic<bool> may_keep_dead_files{false};
 
 OpenFile& file_of(abi::File* file) { return *reinterpret_cast<DriverFile*>(file)->file; }
 const OpenFile& file_of(const abi::File* file) {
@@ -43,7 +49,7 @@ void report(const void* caller, Failed call, Code code, const std::exception& e)
 
 /// Carries `action` out; a failure is said, and becomes that of the HDF5 of `caller`.
 template <class Action>
-abi::Status guarded(const void* caller, Failed call, Action&& action) noexcept {
+abi::Status guarded(abi::File* file, const void* caller, Failed call, Action&& action) noexcept {
   try {
     action();
     return abi::ok;
@@ -51,6 +57,9 @@ abi::Status guarded(const void* caller, Failed call, Action&& action) noexcept {
     report(caller, call, e.code(), e);
   } catch (const std::exception& e) {
     report(caller, call, Code::internal, e);
+  }
+  if (file != nullptr) {
+    reinterpret_cast<DriverFile*>(file)->has_failed = true;
   }
   return abi::failed;
 }
@@ -95,7 +104,10 @@ abi::File* open_file(const char* name, unsigned flags, abi::Id, abi::Address) {
 abi::Status close_file(abi::File* file) {
   auto* opened = reinterpret_cast<DriverFile*>(file);
   const abi::Status status =
-      guarded(__builtin_return_address(0), Failed::close, [&] { opened->file->close(); });
+      guarded(file, __builtin_return_address(0), Failed::close, [&] { opened->file->close(); });
+  if (opened->has_failed) {
+    may_keep_dead_files = true;
+  }
   delete opened->file;
   std::free(opened);
   return status;
@@ -121,19 +133,19 @@ abi::Status query(const abi::File* file, unsigned long* flags) {
 abi::Address end_of_allocation(const abi::File* file, int) { return file_of(file).end(); }
 
 abi::Status set_end_of_allocation(abi::File* file, int, abi::Address address) {
-  return guarded(__builtin_return_address(0), Failed::write,
+  return guarded(file, __builtin_return_address(0), Failed::write,
                  [&] { file_of(file).set_end(address); });
 }
 
 abi::Address end_of_file(const abi::File* file, int) {
   abi::Address size = abi::undefined_address;
-  guarded(__builtin_return_address(0), Failed::read, [&] { size = file_of(file).size(); });
+  guarded(nullptr, __builtin_return_address(0), Failed::read, [&] { size = file_of(file).size(); });
   return size;
 }
 
 abi::Status read_bytes(abi::File* file, int, abi::Id, abi::Address address, std::size_t size,
                        void* into) {
-  return guarded(__builtin_return_address(0), Failed::read, [&] {
+  return guarded(file, __builtin_return_address(0), Failed::read, [&] {
     file_of(file).read(address, {static_cast<std::byte*>(into), size});
   });
 }
@@ -151,7 +163,7 @@ bool begins_swmr(const void* bytes, std::size_t size) {
 
 abi::Status write_bytes(abi::File* file, int, abi::Id, abi::Address address, std::size_t size,
                         const void* from) {
-  return guarded(__builtin_return_address(0), Failed::write, [&] {
+  return guarded(file, __builtin_return_address(0), Failed::write, [&] {
     OpenFile& opened = file_of(file);
     if (begins_swmr(from, size)) {
       throw swmr_refused(opened.path());
@@ -164,14 +176,14 @@ abi::Status write_bytes(abi::File* file, int, abi::Id, abi::Address address, std
 /// the commit is that of close_file().
 abi::Status flush_file(abi::File* file, abi::Id, bool closing) {
   const void* const caller = __builtin_return_address(0);
-  return guarded(caller, Failed::write, [&] {
+  return guarded(file, caller, Failed::write, [&] {
     bool& is_flushing = reinterpret_cast<DriverFile*>(file)->is_flushing;
     OpenFile& opened = file_of(file);
     if (closing || is_flushing || !opened.is_written()) {
       return;
     }
     is_flushing = true;
-    const bool has_all = flush_caches(caller, file->number);
+    const bool has_all = may_keep_dead_files || flush_caches(caller, file->number);
     is_flushing = false;
     if (!has_all) {
       throw Error(Code::io, opened.path() +
@@ -183,11 +195,11 @@ abi::Status flush_file(abi::File* file, abi::Id, bool closing) {
 }
 
 abi::Status truncate_file(abi::File* file, abi::Id, bool) {
-  return guarded(__builtin_return_address(0), Failed::write, [&] { file_of(file).cut(); });
+  return guarded(file, __builtin_return_address(0), Failed::write, [&] { file_of(file).cut(); });
 }
 
 abi::Status remove_file(const char* name, abi::Id) {
-  return guarded(__builtin_return_address(0), Failed::write,
+  return guarded(nullptr, __builtin_return_address(0), Failed::write,
                  [&] { remove_with_journal(driver_storage(), name); });
 }
 

@@ -238,7 +238,9 @@ void Output::keep_earlier(const Error& error) {
     forget_step();
     return;  // nothing can be committed any more, or the others are in another call
   }
-  const bool may_keep = keeps_earlier_ && error.code() != Code::divergent;
+  // Values that do not fit would not fit the next time either.
+  const bool may_keep =
+      keeps_earlier_ && error.code() != Code::divergent && error.code() != Code::overflow;
   std::int64_t state[] = {puts_.empty() ? 0 : 1, may_keep ? 0 : 1};
   exec::agree(transport_, nullptr, state);
   if (state[0] != 0 && state[1] == 0 && copy_earlier()) {
