@@ -204,7 +204,8 @@ module sluice
       character(len=*), intent(inout), optional :: errmsg
     end subroutine
     !> Ends the step without committing it, on a rank that cannot go on. Collective with the other
-    !> ranks' end_step, which fails with `why`; the file holds the steps before.
+    !> ranks' end_step, which fails with `why`; the file holds the steps before. What was put before
+    !> the step, to variables without steps, is kept for the next commit.
     !>
     !> - `why`: the reason, for the message
     module subroutine abandon_step(self, why, stat, errmsg)

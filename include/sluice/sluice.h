@@ -460,9 +460,11 @@ SLUICE_API int sluice_end_step(sluice_file* file, sluice_ticket** ticket);
  *
  * Collective with the other ranks' sluice_end_step(), which fails with `why`; the file holds the
  * steps before. Outside a step it takes the place of sluice_flush() or sluice_close() likewise.
+ * What was put before the step, to variables without steps, is kept for the next commit.
  * @param file  a file opened for writing
  * @param why   the reason, for the message; NULL: none
- * @return SLUICE_OK where the step was abandoned */
+ * @retval SLUICE_OK                 the step was abandoned
+ * @retval SLUICE_ERROR_WRONG_STATE  so it was, and what was put before it is lost: put it again */
 SLUICE_API int sluice_abandon_step(sluice_file* file, const char* why);
 
 /** Sets how many rows (elements of the first dimension) a varying variable has in this step.

@@ -296,9 +296,11 @@ class Step {
   ///         `missing_row`, `no_space`, `io`, `over_budget`.
   Ticket end();
   /// Ends the step without committing it, on a rank that cannot go on. Collective with the other
-  /// ranks' end(), which fail with `why`; the file holds the steps before this one.
+  /// ranks' end(), which fail with `why`; the file holds the steps before this one. What was put
+  /// before the step, to variables without steps, is kept for the next commit.
   /// @param why  the reason, for the message
-  /// @throws Error `timeout`, `mpi`.
+  /// @throws Error `timeout`, `mpi`; `wrong_state` if what was put before the step could not be
+  ///         kept: put it again.
   void abandon(const std::string& why = {});
 
  private:

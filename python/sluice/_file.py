@@ -215,7 +215,9 @@ class File(Mapping):
     def end_step(self) -> Ticket:
         """Writes and commits the step. Collective. Arrays that were put may change afterwards.
 
-        On failure the file holds the steps before this one, and the next step may be tried.
+        On failure the file holds the steps before this one, and the next step may be tried. What
+        was put before the step, to variables without steps, is kept for the next commit; where it
+        cannot be, the error says so.
 
         Returns:
             The receipt of the step.
@@ -231,10 +233,14 @@ class File(Mapping):
         """Ends the step without committing it, on a rank that cannot go on.
 
         Collective with the other ranks' end_step() (outside a step: flush() or close()), which
-        fails.
+        fails. What was put before the step, to variables without steps, is kept for the next
+        commit.
 
         Args:
             why: The reason, for the message.
+
+        Raises:
+            Error: WRONG_STATE (what was put before the step could not be kept: put it again).
         """
         self._in_step = False
         try:
@@ -529,8 +535,9 @@ class File(Mapping):
         """Takes part in the other ranks' commit with the failure that is under way here."""
         try:
             self.abandon_step(_one_line(error))
-        except Error:
-            pass  # what is under way is the better message
+        except Error as own:  # what is under way is the better message
+            if hasattr(error, "add_note"):  # Python 3.11
+                error.add_note(str(own))
 
     def _drop(self) -> None:
         """Closes without committing. Local."""

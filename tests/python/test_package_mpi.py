@@ -64,6 +64,23 @@ def test_rows_in_any_order(folder):
         np.testing.assert_array_equal(f["x"].get_rows(own[::-1]), whole(0)[own[::-1]])
 
 
+def test_what_was_put_before_a_step_outlives_it(folder):
+    with sluice.open(folder / "before.h5", "w", comm=COMM, **QUICK) as out:
+        mesh = mine(7)
+        out.put("mesh", mesh, shape=(RANKS * EACH, 3), start=(RANK * EACH, 0))
+        with pytest.raises((ValueError, sluice.Error)):
+            with out.step():
+                if RANK == RANKS - 1:
+                    raise ValueError("as meant")
+        mesh[:] = -1  # the library has a copy
+        with out.step():
+            out.put("x", mine(0), shape=(RANKS * EACH, 3), start=(RANK * EACH, 0))
+    with sluice.open(folder / "before.h5", comm=COMM) as f:
+        assert f.steps == 1
+        np.testing.assert_array_equal(f["x"][0], whole(0))
+        np.testing.assert_array_equal(f["mesh"][...], whole(7))
+
+
 def test_an_exception_on_one_rank_fails_the_step_of_all(folder):
     with sluice.open(folder / "exception.h5", "w", comm=COMM, **QUICK) as out:
         with out.step():
