@@ -10,7 +10,7 @@ import h5py
 
 from command import BAD_INPUT, COMMAND, FINE, FOLDER, new_path, said, sluice
 
-STEPS, STEP_BYTES = 6, 3000 * 8
+STEPS, STEP_BYTES = 16, 3000 * 8
 SET = os.path.join(FOLDER, "merge", "many.h5")
 
 
