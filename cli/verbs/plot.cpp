@@ -84,7 +84,7 @@ class Plot {
 
   Picture line(std::uint64_t step, const model::Dims& shape) {
     const Grid grid = grid_of(input_, variable_, step, slice_box(shape, verb_.at),
-                              static_cast<std::uint64_t>(4 * frame_.width), 1);
+                              4 * static_cast<std::uint64_t>(frame_.width), 1);
     name(step);
     Curve curve;
     const double width = static_cast<double>(shape[0]) /

@@ -182,7 +182,7 @@ commit::Converted model_to_file(const Context& context, const VoxfeWish& wish) {
     add("voxel_y", "y of the voxel, from 1", rows.at[1]);
     add("voxel_z", "z of the voxel, from 1", rows.at[2]);
   }
-  const commit::Converted done = maker.close();
+  commit::Converted done = maker.close();
   write_beside(context, wish.to, voxfe::voxels_xdmf(wish.to, grid, edges_of(model.voxel_size())));
   return done;
 }
@@ -227,7 +227,7 @@ commit::Converted displacements_to_file(const Context& context, const VoxfeWish&
   add("z", "z of the node at rest, in voxels", at[2]);
   maker.add("displacement", "displacement of the node", {head.nodes, 3}, {"node", "axis"},
             text.first_row(), text.rows(), value.data());
-  const commit::Converted done = maker.close();
+  commit::Converted done = maker.close();
   write_beside(context, wish.to, voxfe::nodes_xdmf(wish.to, head.nodes));
   return done;
 }

@@ -207,7 +207,7 @@ class Decoder {
     if (contents.combiner == MPI_COMBINER_STRUCT || contents.combiner == combiner_struct_integer) {
       return structure(contents);
     }
-    const Flat child = decode(contents.types.at(0));
+    Flat child = decode(contents.types.at(0));
     Flat flat;
     switch (contents.combiner) {
       case MPI_COMBINER_DUP:

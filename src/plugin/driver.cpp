@@ -237,6 +237,7 @@ abi::Class make_class() {
 
 extern "C" {
 
+// NOLINTBEGIN(readability-identifier-naming): HDF5 looks these names up
 __attribute__((visibility("default"))) int H5PLget_plugin_type() {
   return sluice::plugin::abi::plugin_is_driver;
 }
@@ -245,4 +246,5 @@ __attribute__((visibility("default"))) const void* H5PLget_plugin_info() {
   static const sluice::plugin::abi::Class driver = sluice::plugin::make_class();
   return &driver;
 }
+// NOLINTEND(readability-identifier-naming)
 }

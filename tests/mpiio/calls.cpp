@@ -114,7 +114,7 @@ void check_external32_bounds() {
     MPI_Type_create_resized(MPI_DOUBLE, -8, 24, &made[1]);
     MPI_Type_vector(2, 1, 3, MPI_DOUBLE, &made[2]);
     for (int i = 0; i < 3; ++i) {
-      const MPI_Datatype part = made[i];
+      MPI_Datatype part = made[i];
       MPI_Datatype type = MPI_DATATYPE_NULL;
       MPI_Type_contiguous(1, part, &type);
       made.push_back(type);
@@ -134,8 +134,8 @@ void check_external32_bounds() {
       made.push_back(type);
       MPI_Type_contiguous(2, made.back(), &type);
       made.push_back(type);
-      for (const MPI_Datatype other : {part, MPI_DOUBLE}) {
-        const MPI_Datatype parts[2] = {part, other};
+      for (MPI_Datatype other : {part, MPI_DOUBLE}) {
+        MPI_Datatype parts[2] = {part, other};
         MPI_Type_create_struct(2, one, at_bytes, parts, &type);
         made.push_back(type);
       }
