@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
+#include <mutex>
 #include <sys/types.h>
 #include <vector>
 
@@ -17,8 +19,9 @@ constexpr abi::Id of_all_files = 0x1f;  // H5F_OBJ_ALL
 constexpr int of_this_file = 0;         // H5F_SCOPE_LOCAL
 
 struct Functions {
-  explicit Functions(const Hdf5Library& library)
-      : count(reinterpret_cast<decltype(count)>(library.find("H5Fget_obj_count"))),
+  explicit Functions(const void* caller)
+      : library(caller),
+        count(reinterpret_cast<decltype(count)>(library.find("H5Fget_obj_count"))),
         list(reinterpret_cast<decltype(list)>(library.find("H5Fget_obj_ids"))),
         number(reinterpret_cast<decltype(number)>(library.find("H5Fget_fileno"))),
         flush(reinterpret_cast<decltype(flush)>(library.find("H5Fflush"))) {}
@@ -26,11 +29,20 @@ struct Functions {
     return count != nullptr && list != nullptr && number != nullptr && flush != nullptr;
   }
 
+  Hdf5Library library;  // stays loaded
   ssize_t (*count)(abi::Id file, unsigned types);
   ssize_t (*list)(abi::Id file, unsigned types, std::size_t most, abi::Id* ids);
   abi::Status (*number)(abi::Id file, unsigned long* number);
   abi::Status (*flush)(abi::Id object, int scope);
 };
+
+/// Looked up once for each address: that takes as long as a flush of little.
+const Functions& functions_of(const void* caller) {
+  static std::mutex mutex;
+  static auto* const known = new std::map<const void*, Functions>;  // until the process has ended
+  const std::lock_guard lock(mutex);
+  return known->try_emplace(caller, caller).first->second;
+}
 
 std::vector<abi::Id> open_files(const Functions& hdf5) {
   const ssize_t count = hdf5.count(of_all_files, files);
@@ -43,8 +55,7 @@ std::vector<abi::Id> open_files(const Functions& hdf5) {
 }  // namespace
 
 bool flush_caches(const void* caller, unsigned long file_number) {
-  const Hdf5Library library(caller);
-  const Functions hdf5(library);
+  const Functions& hdf5 = functions_of(caller);
   if (!hdf5.are_there()) {
     return true;
   }
