@@ -282,10 +282,17 @@ def test_a_variable_called_time_is_not_that_of_the_steps(tmp_path, ending):
 def test_the_library_outlives_the_interpreter(tmp_path):
     """MPI calls it in MPI_Finalize, which mpi4py makes when Python has closed its libraries."""
     pytest.importorskip("mpi4py", reason="mpi4py is not installed")
-    program = ("import sys; from mpi4py import MPI; import sluice\n"
-               "with sluice.open(sys.argv[1], 'w', comm=MPI.COMM_WORLD) as out:\n"
-               "    with out.step(): out.put('a', [1.0, 2.0])\n"
-               "import asyncio\n")  # after which Python ends in another order
+    program = """
+import sys
+import numpy
+from mpi4py import MPI
+import sluice
+with sluice.open(sys.argv[1], "w", comm=MPI.COMM_WORLD) as out:
+    out.define("a", "f8", (10,), steps=True)
+    with out.step():
+        out.put("a", numpy.arange(10.0), start=(0,))
+import asyncio  # after which Python ends in another order
+"""
     for name in ("a.npy", "a.h5"):
         done = subprocess.run([sys.executable, "-c", program, str(tmp_path / name)], check=False,
                               capture_output=True, text=True, timeout=120)
