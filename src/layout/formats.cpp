@@ -136,8 +136,9 @@ void register_format(const Format& row) {
 
 namespace {
 
-/// `text` and the values of `field` in the rows, each once.
-std::string listed(std::string text, const char* Format::*field, const std::string& separator) {
+/// The values of `field` in the rows, each once.
+std::string listed(const char* Format::*field, const std::string& separator) {
+  std::string text;
   std::vector<std::string> seen;
   for (const Format* row : formats()) {
     const std::string word = row->*field;
@@ -152,15 +153,15 @@ std::string listed(std::string text, const char* Format::*field, const std::stri
 }  // namespace
 
 std::string format_names(const std::string& separator) {
-  return listed("", &Format::option, separator);
+  return listed(&Format::option, separator);
 }
 
 std::string format_options(const std::string& separator) {
-  return listed("auto", &Format::option, separator);
+  return "auto" + separator + format_names(separator);
 }
 
 std::string hdf5_layout_options(const std::string& separator) {
-  return listed("", &Format::hdf5_layout, separator);
+  return listed(&Format::hdf5_layout, separator);
 }
 
 std::string ending_of(const std::string& path) {

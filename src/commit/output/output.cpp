@@ -173,13 +173,17 @@ bool Output::forget_uncommitted() {
 void Output::forget_step() noexcept {
   puts_.forget(in_step_);
   parts_.clear();
-  drop_step();
+  leave_step();
 }
 
 /// What was put before the step stays.
 void Output::drop_step() noexcept {
   puts_.drop_step();
   std::erase_if(parts_, [&](const auto& part) { return definitions()[part.first].stepped; });
+  leave_step();
+}
+
+void Output::leave_step() noexcept {
   description_.reset_rows();
   failure_ = nullptr;
   in_step_ = false;
@@ -468,18 +472,14 @@ Output::Agreed Output::agree_on_touched(bool is_step, bool is_last) {
                          unended_ ? transport_.size() - unended_->rank : 0,
                          unended_ ? static_cast<std::int64_t>(unended_->step) : 0,
                          puts_.join() ? 1 : 0, queue() != nullptr && queue()->is_busy() ? 1 : 0};
-  try {
-    exec::agree(transport_, is_news ? on_way : failure_, head);
-  } catch (const Error&) {
-    all_end_step_ = is_step && head[0] == ~head[1];
-    if (head[6] != 0) {
-      recover_here();
-    }
-    throw;
-  }
+  const std::exception_ptr agreed =
+      exec::failure_of([&] { exec::agree(transport_, is_news ? on_way : failure_, head); });
   all_end_step_ = is_step && head[0] == ~head[1];
   if (head[6] != 0) {
     recover_here();
+  }
+  if (agreed) {
+    std::rethrow_exception(agreed);
   }
   if (head[0] != ~head[1] || head[2] != ~head[3] || head[4] != ~head[5]) {
     refuse_divergent(is_step, is_last);

@@ -173,6 +173,7 @@ class Output {
   void recover_here();
   void forget_step() noexcept;
   void drop_step() noexcept;
+  void leave_step() noexcept;
 
   exec::Transport& transport_;
   storage::Storage& storage_;

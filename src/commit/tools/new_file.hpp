@@ -45,7 +45,6 @@ class NewFile {
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  const std::string& format() const { return format_; }
   std::string building() const { return path_ + ".sluice-convert"; }
   /// The error with `name` in place of building().
   Error named(const Error& error, const std::string& name) const {
