@@ -21,9 +21,6 @@ bool is_damage(Code code) {
          code == Code::changed_outside;
 }
 
-/// After these the ranks no longer agree on what they do.
-bool is_apart(Code code) { return code == Code::timeout || code == Code::mpi; }
-
 /// May opening the file anew help?
 bool is_of_storage(Code code) {
   return is_damage(code) || code == Code::no_space || code == Code::wrong_state ||
@@ -226,7 +223,7 @@ void CheckpointImpl::finish_drain_if_done(bool is_done) {
   try {
     scratch_->finish(parts(), 0);
   } catch (const Error& e) {
-    if (is_apart(e.code())) {
+    if (exec::ranks_unreachable(e)) {
       throw;
     }
     say_of_file("checkpoint " + std::to_string(last_number_) +
@@ -318,7 +315,7 @@ void CheckpointImpl::settle() {
   try {
     exec::agree(*transport_, failure);
   } catch (const Error& e) {
-    if (is_apart(e.code()) || options_.on_failed_save == OnFailedSave::stop) {
+    if (exec::ranks_unreachable(e) || options_.on_failed_save == OnFailedSave::stop) {
       throw;
     }
     say_of_file("checkpoint " + std::to_string(last_number_) +
@@ -394,7 +391,7 @@ void CheckpointImpl::write_or_reopen(double time, double wall_s) {
   try {
     write(time, wall_s);
   } catch (const Error& e) {
-    if (!was_open || is_apart(e.code()) || !is_of_storage(e.code())) {
+    if (!was_open || exec::ranks_unreachable(e) || !is_of_storage(e.code())) {
       throw;
     }
     lose_file();
@@ -414,7 +411,7 @@ Saved CheckpointImpl::save(double time) {
       drain(schedule_->left_s(wall_clock_s(), grace_s));
     }
   } catch (const Error& e) {
-    if (is_apart(e.code())) {
+    if (exec::ranks_unreachable(e)) {
       throw;
     }
     lose_file();

@@ -137,7 +137,7 @@ void Scratch::begin(commit::PartsOutput& output) {
   try {
     start(output);
   } catch (const Error& e) {
-    if (e.code() == Code::timeout || e.code() == Code::mpi) {
+    if (exec::ranks_unreachable(e)) {
       throw;
     }
     drain_.reset();

@@ -2,6 +2,7 @@
 
 #include "api/messages.hpp"
 #include "commit/read/latest_good.hpp"
+#include "exec/transport/agree.hpp"
 #include "model/numbering.hpp"
 
 namespace sluice::detail {
@@ -104,7 +105,7 @@ void FileImpl::abandon(const std::string& why) {
   try {
     in_step ? out.end_step() : out.flush();
   } catch (const Error& e) {
-    if (e.code() == Code::timeout || e.code() == Code::mpi || (in_step && out.lost_earlier())) {
+    if (exec::ranks_unreachable(e) || (in_step && out.lost_earlier())) {
       throw;
     }
     return;  // as intended, here and on the other ranks

@@ -11,13 +11,6 @@
 
 namespace sluice::commit {
 
-namespace {
-
-/// Were other ranks lost? Nothing can be agreed on with them any more.
-bool is_unreachable(const Error& e) { return e.code() == Code::timeout || e.code() == Code::mpi; }
-
-}  // namespace
-
 Output::Output(exec::Transport& transport, storage::Storage& storage, const std::string& path,
                const Options& options)
     : transport_(transport),
@@ -216,7 +209,7 @@ auto Output::together(Work&& work) {
       return work();
     });
   } catch (const Error& e) {
-    if (is_unreachable(e)) {
+    if (exec::ranks_unreachable(e)) {
       if (queue() != nullptr) {
         queue()->lose_others();  // the timeout of all other waits
       }
@@ -238,7 +231,7 @@ Receipt Output::end_step() {
 /// kept for the next commit. Where that cannot be, an error says that it has to be put again.
 void Output::keep_earlier(const Error& error) {
   lost_earlier_ = false;
-  if (is_unreachable(error) || broken() || !all_end_step_) {
+  if (exec::ranks_unreachable(error) || broken() || !all_end_step_) {
     forget_step();
     return;  // nothing can be committed any more, or the others are in another call
   }
@@ -272,7 +265,7 @@ bool Output::copy_earlier() {
     puts_.drop_step();
     return true;
   } catch (const Error& e) {
-    if (is_unreachable(e)) {
+    if (exec::ranks_unreachable(e)) {
       throw;
     }
     return false;

@@ -75,7 +75,7 @@ std::exception_ptr of_this_rank(const std::exception_ptr& failure, const exec::T
       std::rethrow_exception(failure);
     }
   } catch (const Error& e) {
-    if (e.rank() < 0 || e.code() == Code::timeout || e.code() == Code::mpi) {
+    if (e.rank() < 0 || exec::ranks_unreachable(e)) {
       return failure;
     }
     const std::string text = e.what();

@@ -454,7 +454,7 @@ void Sessions::close() {
       owner_->sync();
     }
   } catch (const Error& e) {
-    if (e.code() == Code::timeout || e.code() == Code::mpi) {
+    if (exec::ranks_unreachable(e)) {
       is_open_ = false;
       throw;  // the others are not there to agree
     }

@@ -89,7 +89,7 @@ std::uint64_t FileWriter::commit(const FileCommit& commit) {
     has_unsynced_ = has_unsynced_ || !commit.synced;
     return step;
   } catch (const Error& e) {
-    if (e.code() == Code::timeout || e.code() == Code::mpi) {
+    if (exec::ranks_unreachable(e)) {
       poisoned_ = true;  // the other ranks cannot be reached any more
     } else if (has_begun) {
       give_up();

@@ -48,7 +48,7 @@ std::unique_ptr<storage::SharedMemory> share_on_node(Transport& transport, std::
       reserve_part(transport, *memory, reserved_bytes);
     });
   } catch (const Error& e) {
-    if (e.code() == Code::timeout || e.code() == Code::mpi) {
+    if (ranks_unreachable(e)) {
       throw;
     }
     return nullptr;

@@ -19,6 +19,12 @@ namespace sluice::exec {
 void agree(Transport& transport, const std::exception_ptr& failure,
            std::span<std::int64_t> extra = {});
 
+/// Whether `e` says that other ranks can no longer be reached: one did not answer in time, or MPI
+/// failed. The ranks cannot agree after it.
+inline bool ranks_unreachable(const Error& e) {
+  return e.code() == Code::timeout || e.code() == Code::mpi;
+}
+
 /// The exception that `work` throws; null if it does not.
 template <class Work>
 std::exception_ptr failure_of(Work&& work) {

@@ -93,7 +93,7 @@ std::unique_ptr<RingMemory> RingMemory::share(Transport& transport,
                    SharedMemory::makes_room_in_parts() ? choice.need.head_bytes : memory->bytes());
     });
   } catch (const Error& e) {
-    if (e.code() == Code::timeout || e.code() == Code::mpi) {
+    if (ranks_unreachable(e)) {
       throw;
     }
     return nullptr;
