@@ -1,6 +1,7 @@
 #include "commit/publish/applier.hpp"
 
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 #include "commit/publish/in_place.hpp"
@@ -54,9 +55,19 @@ void Applier::replace(Journal journal, bool now) {
     return;
   }
   if (!thread_.joinable()) {
-    thread_ = storage::start_background([this] { run(); });
+    try {
+      thread_ = storage::start_background([this] { run(); });
+    } catch (const std::system_error&) {
+      finish();  // the commit is decided: it does not fail for want of a thread
+      return;
+    }
   }
   changed_.notify_all();
+}
+
+void Applier::give_up() noexcept {
+  pending_.reset();
+  has_failed_ = true;
 }
 
 void Applier::finish() noexcept {
@@ -80,8 +91,6 @@ void Applier::apply(storage::File& file) noexcept {
 
 void Applier::run() {
   exec::unbind_thread();
-  // Its own descriptor: others write data through that of the publisher meanwhile.
-  std::unique_ptr<storage::File> file;
   std::unique_lock lock(mutex_);
   while (!stop_) {
     if (!pending_ || has_failed_) {
@@ -90,8 +99,9 @@ void Applier::run() {
       changed_.wait_for(lock, std::chrono::duration<double>(due_s_ - model::now_s()));
     } else {
       try {
-        file = file ? std::move(file)
-                    : config_.storage.open(config_.path, storage::Access::read_write);
+        // Its own descriptor: others write data through that of the publisher meanwhile. A new one
+        // each time: an older one reports a failed sync of a commit that was given up.
+        const auto file = config_.storage.open(config_.path, storage::Access::read_write);
         apply(*file);
       } catch (const std::exception&) {
         has_failed_ = true;

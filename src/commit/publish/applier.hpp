@@ -25,7 +25,7 @@ class Applier {
   struct Config {
     storage::Storage& storage;
     std::string path;
-    storage::File& file;    ///< written by callers; the thread opens another one
+    storage::File& file;    ///< written by callers; the thread opens it for itself
     storage::Lease* lease;  ///< null: the storage has none
     double interval_s;      ///< between two times that something is put in place
   };
@@ -45,6 +45,8 @@ class Applier {
   void replace(Journal journal, bool now);
   /// Puts in place what is pending, at once.
   void finish() noexcept;
+  /// Leaves what is pending to the next opening of the file, as after a failure.
+  void give_up() noexcept;
 
   /// Did it fail?
   bool has_failed() const noexcept { return has_failed_; }

@@ -176,4 +176,21 @@ Journal make_journal(storage::File& file, const layout::hdf5::Overlay& changes, 
   return journal;
 }
 
+void forget_records(storage::File& journal) {
+  journal.write(0, std::vector<std::byte>(journal_header_bytes));
+  journal.sync();
+}
+
+void add_data(Journal& journal, storage::File& file, const layout::Extent& extent) {
+  std::vector<std::byte> bytes;
+  for (std::uint64_t done = 0; done < extent.length; done += bytes.size()) {
+    bytes.resize(std::min(extent.length - done, most_only_new_bytes));
+    const std::uint64_t offset = extent.offset + done;
+    if (file.read(offset, bytes) != bytes.size()) {
+      throw Error(Code::truncated, file.path() + ": became shorter while it was written");
+    }
+    journal.tail.fresh.push_back({offset, bytes.size(), codec::checksum(bytes)});
+  }
+}
+
 }  // namespace sluice::commit

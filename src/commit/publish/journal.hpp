@@ -24,6 +24,7 @@
 
 #include "commit/publish/journal_tail.hpp"
 #include "layout/hdf5/overlay.hpp"
+#include "layout/placement.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::commit {
@@ -62,5 +63,12 @@ inline constexpr std::uint64_t most_journal_bytes = 128 << 20;
 /// between two such ranges.
 Journal make_journal(storage::File& file, const layout::hdf5::Overlay& changes, std::uint64_t end,
                      std::uint64_t commit, std::int64_t modified_ns, std::size_t joined_bytes);
+
+/// Makes all records of a journal void, on the disk, before its front is written over: torn there,
+/// a record would leave the first of the old ones whole and those behind it not.
+void forget_records(storage::File& journal);
+
+/// Adds the checksums of the data in `extent`, which is not on the disk yet.
+void add_data(Journal& journal, storage::File& file, const layout::Extent& extent);
 
 }  // namespace sluice::commit

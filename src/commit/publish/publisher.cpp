@@ -89,6 +89,7 @@ Publisher::~Publisher() {
   if (file_ && !building_.empty()) {
     try {
       file_.reset();
+      check_lease();
       storage_.remove(building_);
     } catch (const std::exception&) {
       // a stale temporary is replaced by the next run
@@ -111,6 +112,7 @@ void Publisher::restore_time() noexcept {
     return;
   }
   try {
+    check_lease();
     if (file_->modified_ns() != modified_ns_) {
       stamp(*file_, modified_ns_);
     }
@@ -152,6 +154,12 @@ void Publisher::require_sound() const {
   }
 }
 
+void Publisher::check_lease() const {
+  if (lease_) {
+    lease_->check();
+  }
+}
+
 void Publisher::settle() {
   if (applier_) {
     applier_->hold();
@@ -169,9 +177,7 @@ void Publisher::finish() {
 
 void Publisher::publish(const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns,
                         const std::optional<layout::Extent>& unsynced) {
-  if (lease_) {
-    lease_->check();
-  }
+  check_lease();
   is_durable_ = is_durable_ || synced;
   if (is_store_) {
     publish_to_store(update, synced, modified_ns);
@@ -188,23 +194,6 @@ void Publisher::publish(const layout::MetadataUpdate& update, bool synced, std::
   }
   change_by_journal(update, synced, modified_ns, unsynced);
 }
-
-namespace {
-
-/// Checksums of the data in `extent`, which is not on the disk yet.
-void add_data(Journal& journal, storage::File& file, const layout::Extent& extent) {
-  std::vector<std::byte> bytes;
-  for (std::uint64_t done = 0; done < extent.length; done += bytes.size()) {
-    bytes.resize(std::min(extent.length - done, most_only_new_bytes));
-    const std::uint64_t offset = extent.offset + done;
-    if (file.read(offset, bytes) != bytes.size()) {
-      throw Error(Code::truncated, file.path() + ": became shorter while it was written");
-    }
-    journal.tail.fresh.push_back({offset, bytes.size(), codec::checksum(bytes)});
-  }
-}
-
-}  // namespace
 
 void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool synced,
                                   std::int64_t modified_ns,
@@ -245,7 +234,7 @@ void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool syn
   if (unsynced) {
     add_data(journal, *file_, *unsynced);
   }
-  journal_.place = applier_->has_pending() ? journal_.next : JournalPlace{};
+  journal_.place = place_of_next(synced && apply_interval_s_ > 0);
   try {
     write_journal(journal, synced);
   } catch (...) {
@@ -259,7 +248,7 @@ void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool syn
     apply(std::move(journal));
     return;
   }
-  const bool is_full = journal_.next.at >= journal_room_bytes || holds_much;
+  const bool is_full = holds_much || journal_.next.at >= journal_room_bytes;
   changes_->set(std::move(changes));
   applier_->replace(std::move(journal), is_full);
 }
@@ -373,11 +362,31 @@ void Publisher::name_file(const layout::MetadataUpdate& update, bool synced,
   }
 }
 
+/// Behind the records that are there, also where they are in place: see forget_records().
+JournalPlace Publisher::place_of_next(bool is_log) const {
+  const bool goes_on = is_log && journal_.file && journal_.is_log;
+  return goes_on && (applier_->has_pending() || journal_.next.at < journal_room_bytes)
+             ? journal_.next
+             : JournalPlace{};
+}
+
+/// Forgets a log whose records are in place, before its front is written.
+void Publisher::forget_log() {
+  if (journal_.file && journal_.is_log) {
+    forget_records(*journal_.file);
+    journal_.is_log = false;
+  }
+}
+
 void Publisher::write_journal(const Journal& journal, bool synced) {
   const bool is_log = synced && apply_interval_s_ > 0;
+  if (journal_.place.at == 0) {
+    forget_log();
+  }
   if (!journal_.file) {
     journal_.file = storage_.create_like(journal_path(path_), path_);
     journal_.has_room = false;
+    journal_.is_log = false;
     names_changed_ = true;
   }
   if (!journal_.has_room && journal_.place.at > 0 && journal_.place.at < journal_room_bytes) {
@@ -386,12 +395,14 @@ void Publisher::write_journal(const Journal& journal, bool synced) {
   const std::vector<std::byte> bytes = journal.to_bytes(journal_.place.previous, is_log);
   JournalHeader header{};
   std::memcpy(&header, bytes.data(), sizeof header);
-  journal_.next = place_behind(journal_.place, header);
   journal_.file->write(journal_.place.at, bytes);
   if (synced) {
     sync_journal();
     sync_names();
   }
+  // Only now: a record that failed is cut off, and the next one takes its place.
+  journal_.next = place_behind(journal_.place, header);
+  journal_.is_log = is_log;
 }
 
 /// More records will follow. A sync of what is there already does not wait for the file system's
@@ -428,7 +439,8 @@ void Publisher::sync_names() {
   }
 }
 
-/// Of the record that may have reached the disk or not. Those before it stay.
+/// With the lock of the applier. Of the record that may have reached the disk or not. Those before
+/// it stay.
 void Publisher::invalidate_journal() {
   try {
     journal_.file.reset();
@@ -442,10 +454,12 @@ void Publisher::invalidate_journal() {
     journal_.file->sync();
   } catch (const std::exception&) {
     poisoned_ = true;
+    applier_->give_up();  // recovery decides by what the file holds now
   }
 }
 
 void Publisher::close() {
+  check_lease();
   finish();
   restore_time();
   if (journal_.file || leaves_journal_) {

@@ -45,6 +45,8 @@ class Publisher {
   ReopenableFile& file() noexcept { return *file_; }
   /// The present path of the file: its temporary name until the first commit.
   const std::string& present_path() const noexcept { return building_.empty() ? path_ : building_; }
+  /// Error locked if another process has taken the lease: then nothing may be written.
+  void check_lease() const;
   bool poisoned() const noexcept {
     return poisoned_ || (applier_ != nullptr && applier_->has_failed());
   }
@@ -86,7 +88,9 @@ class Publisher {
   void name_file(const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns);
   void change_by_journal(const layout::MetadataUpdate& update, bool synced,
                          std::int64_t modified_ns, const std::optional<layout::Extent>& unsynced);
+  JournalPlace place_of_next(bool is_log) const;
   void write_journal(const Journal& journal, bool synced);
+  void forget_log();
   void make_journal_room() noexcept;
   void sync_journal();
   void invalidate_journal();
@@ -103,7 +107,8 @@ class Publisher {
   struct Written {
     std::unique_ptr<storage::File> file;
     JournalPlace place;     ///< of the last record
-    JournalPlace next;      ///< behind it
+    JournalPlace next;      ///< behind the last that was decided
+    bool is_log = false;    ///< may records follow that one?
     bool has_room = false;  ///< is it as long as it may become?
   };
   Written journal_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <system_error>
 #include <utility>
 
 #include "exec/transport/agree.hpp"
@@ -66,8 +67,24 @@ BackgroundQueue::BackgroundQueue(const Config& config, const std::vector<int>& w
     publishing_ =
         std::make_unique<PublishQueue>(*config.planner, *tracker_, config.data.has_thread());
   }
-  if (config.data.has_thread() && config.data.file() != nullptr) {
-    config.data.writer().submit([](bool) { exec::unbind_thread(); });
+  exec::together(config.transport, [&] { start_threads(); });
+}
+
+/// Here, where a failure is agreed on, and not by the first commit.
+void BackgroundQueue::start_threads() {
+  try {
+    if (config_.data.has_thread() && config_.data.file() != nullptr) {
+      config_.data.writer().submit([](bool) { exec::unbind_thread(); });
+    }
+    if (publishing_) {
+      publishing_->start();
+    }
+  } catch (const std::system_error& e) {
+    throw Error(Code::io,
+                config_.path +
+                    ": the threads of the strategy forward cannot be started: " + e.what() +
+                    ": raise the limit of processes (ulimit -u), or choose "
+                    "another strategy");
   }
 }
 

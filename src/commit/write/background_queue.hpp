@@ -82,6 +82,7 @@ class BackgroundQueue final : public CommitQueue {
     std::shared_ptr<PendingCommit> commit;
     FileVariables::State before;
   };
+  void start_threads();
   void finish_on_way() noexcept;
   double settled_s(std::uint64_t number);
   void move_on();

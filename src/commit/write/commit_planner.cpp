@@ -246,6 +246,7 @@ void CommitPlanner::note_end(const layout::MetadataUpdate& update) {
 
 layout::CommitPlan CommitPlanner::plan(const layout::CommitRequest& request, bool is_last,
                                        bool on_node, Update& update) {
+  publisher_->check_lease();  // before anything is written
   const std::lock_guard lock(mutex_);
   const std::uint64_t begin = std::max(planned_end_, planner_->committed_end());
   if (is_last) {
@@ -264,6 +265,7 @@ layout::CommitPlan CommitPlanner::plan(const layout::CommitRequest& request, boo
 exec::RoundPlaces CommitPlanner::place(std::uint64_t number, const Rounds& rounds,
                                        std::uint64_t round,
                                        std::span<const layout::EncodedTile> tiles, Update& update) {
+  publisher_->check_lease();
   const std::lock_guard lock(mutex_);
   const std::uint64_t begin = std::max(planned_end_, planner_->committed_end());
   exec::RoundPlaces places;
@@ -300,6 +302,7 @@ void CommitPlanner::committed() {
 
 std::string CommitPlanner::abandon() {
   publisher_->settle();
+  publisher_->check_lease();
   publisher_->file().renew(publisher_->present_path());
   {
     const std::lock_guard lock(mutex_);

@@ -32,6 +32,12 @@ PublishQueue::~PublishQueue() {
   }
 }
 
+void PublishQueue::start() {
+  if (has_thread_) {
+    thread_ = storage::start_background([this] { run(); });
+  }
+}
+
 void PublishQueue::submit_rounds(std::uint64_t number, CommitPlanner::Rounds rounds) {
   Commit commit;
   commit.number = number;
@@ -79,9 +85,6 @@ void PublishQueue::enqueue(Commit commit) {
   {
     const std::lock_guard lock(mutex_);
     commits_.push_back(std::make_shared<Commit>(std::move(commit)));
-    if (has_thread_ && !thread_.joinable()) {
-      thread_ = storage::start_background([this] { run(); });
-    }
   }
   tracker_.notify();
 }

@@ -34,6 +34,9 @@ class PublishQueue {
   PublishQueue(const PublishQueue&) = delete;
   PublishQueue& operator=(const PublishQueue&) = delete;
 
+  /// Before anything is submitted: starts the thread, if there is to be one. Throws
+  /// std::system_error.
+  void start();
   /// Before any bytes of commit `number` are sent: it is placed when its sizes have arrived, and
   /// published once it was submitted, too.
   void submit_rounds(std::uint64_t number, CommitPlanner::Rounds rounds);

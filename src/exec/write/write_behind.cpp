@@ -141,7 +141,14 @@ void WriteBehind::enqueue(Job job) {
     return;
   }
   if (pace_ == Pace::in_thread && !thread_.joinable()) {
-    thread_ = storage::start_background([this] { run(); });
+    try {
+      thread_ = storage::start_background([this] { run(); });
+    } catch (...) {
+      if (job.staging != nullptr) {
+        put_back(job.staging);
+      }
+      throw;
+    }
   }
   {
     const std::lock_guard lock(mutex_);
