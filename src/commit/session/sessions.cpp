@@ -21,13 +21,19 @@ constexpr auto look_again = std::chrono::microseconds(20);
 /// Rank 0 knows which ranks have not arrived at a barrier, so its timeout comes first.
 constexpr double rank_0_first = 1.25;
 
-/// The files that this thread has opened: waiting for one of them may need progress of the others.
-std::vector<Sessions*>& files_of_thread() {
-  thread_local std::vector<Sessions*> files;
-  return files;
-}
-
 }  // namespace
+
+/// The files that a thread has opened: waiting for one of them may need progress of the others.
+/// Another thread may destroy one.
+struct SessionFiles {
+  std::mutex mutex;
+  std::vector<Sessions*> files;
+
+  static std::shared_ptr<SessionFiles> of_thread() {
+    thread_local const auto own = std::make_shared<SessionFiles>();
+    return own;
+  }
+};
 
 Sessions::Sessions(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
                    const std::string& path, Opening opening, const Options& options)
@@ -36,6 +42,7 @@ Sessions::Sessions(exec::Transport& transport, std::shared_ptr<storage::Storage>
       path_(agreed_path(transport, *storage_, path)),
       opening_(opening),
       options_(options),
+      beside_(SessionFiles::of_thread()),
       messages_(transport, path_),
       homes_(transport.rank(), opening == Opening::read, calls_) {
   if (storage_->ranks_together() != 0) {
@@ -52,11 +59,15 @@ Sessions::Sessions(exec::Transport& transport, std::shared_ptr<storage::Storage>
   piece_bytes_ = session_piece_bytes(tiles_, options_.budget_bytes);
   owner_ = std::make_unique<SessionOwner>(transport_, *storage_, path_, opening_, options_, tiles_);
   set_handlers();
-  files_of_thread().push_back(this);
+  const std::lock_guard lock(beside_->mutex);
+  beside_->files.push_back(this);
 }
 
 Sessions::~Sessions() {
-  std::erase(files_of_thread(), this);
+  {
+    const std::lock_guard lock(beside_->mutex);
+    std::erase(beside_->files, this);
+  }
   owner_.reset();
 }
 
@@ -219,7 +230,8 @@ bool Sessions::move_on() {
 /// thread is writing to is skipped: two locks taken in any order could deadlock.
 bool Sessions::move_all() {
   bool moved = move_on();
-  for (Sessions* const other : files_of_thread()) {
+  const std::lock_guard files_lock(beside_->mutex);
+  for (Sessions* const other : beside_->files) {
     if (other != this && other->process_.is_here() && other->is_open_) {
       const std::unique_lock lock(other->mutex_, std::try_to_lock);
       moved = (lock && other->move_on()) || moved;

@@ -35,6 +35,8 @@
 
 namespace sluice::commit {
 
+struct SessionFiles;  ///< in sessions.cpp
+
 class Sessions {
  public:
   using Opening = SessionOpening;
@@ -104,6 +106,7 @@ class Sessions {
   const Options options_;
   const storage::OwnProcess process_;
   const std::thread::id thread_ = std::this_thread::get_id();
+  const std::shared_ptr<SessionFiles> beside_;  ///< files of the same thread
   plan::SessionTiles tiles_;
   std::uint64_t piece_bytes_ = 1;
   bool is_open_ = true;
