@@ -16,7 +16,8 @@
 ! Memory. What is registered is read by save and written by restore where it is: whole arrays or
 ! sections of them (no vector subscript) that live until the checkpoint is closed. They need the
 ! attribute target, also where they are dummy arguments: without it a compiler may keep an old value
-! in a register. Registered again under its name something has a new place.
+! in a register. Registered again under its name something has a new place. New names come before
+! the first save (`wrong_state`): a checkpoint holds everything.
 !
 ! Collective: open, restore, due, save, drain and close. Others are local, and alike on every rank
 ! but for the data, where it begins, and ids.
@@ -35,8 +36,9 @@ module sluice_checkpoints
   !> What is registered is read by save and written by restore where it is: whole arrays or
   !> sections of them (no vector subscript) that live until the checkpoint is closed. They need the
   !> attribute target, also where they are dummy arguments. Registered again under its name, with
-  !> the same type and shape, something has a new place. It is alike on every rank, in the same
-  !> order, but for the memory, where it begins, and ids.
+  !> the same type and shape, something has a new place. New names come before the first save
+  !> (`wrong_state`): a checkpoint holds everything. What is registered is alike on every rank, in
+  !> the same order, but for the memory, where it begins, and ids.
   type :: sluice_checkpoint
     private
     type(c_ptr) :: handle = c_null_ptr

@@ -80,7 +80,8 @@ class Text:
 class Checkpoint:
     """The state of a run and its file; a context manager that closes it (collective).
 
-    What is registered is alike on every rank, in the same order, but for memory and places. The
+    What is registered is alike on every rank, in the same order, but for memory and places. New
+    names come before the first save (WRONG_STATE): a checkpoint holds everything. The
     file need not be there: restore() and save() open it. Collective over `comm`::
 
         with sluice.Checkpoint("state.h5", comm=MPI.COMM_WORLD) as state:

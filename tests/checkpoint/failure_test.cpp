@@ -59,6 +59,24 @@ TEST(Failure, ADamagedNewestIsPassedOver) {
   });
 }
 
+TEST(Failure, WhatIsKeptIsNotThatOfARejectedCheckpoint) {
+  const auto storage = storage::make_memory();
+  save_keys(3, storage, {11});
+  save_keys(2, storage, {12});
+  damage_newest(*storage);
+  on_ranks(2, [&](exec::Transport& transport) {
+    Checkpoint checkpoint = open_checkpoint(transport, storage);
+    RankState state(transport.rank(), transport.size());
+    state.add_to(checkpoint);
+    state.generator = {5, 6, 7};
+    const Restored restored = checkpoint.restore();
+    EXPECT_EQ(restored.number, 1u);
+    EXPECT_EQ(restored.kept, std::vector<std::string>{"generator"});
+    EXPECT_EQ(state.generator, (std::array<std::uint32_t, 3>{5, 6, 7}));
+    checkpoint.close();
+  });
+}
+
 TEST(Failure, NoneGoodIsAnError) {
   const auto storage = storage::make_memory();
   CheckpointOptions options;
@@ -201,6 +219,50 @@ TEST(Failure, EveryCallOfASaveMayFail) {
 TEST(Failure, EveryCallMayFailInTheBackground) {
   fail_each_call(with(2, "", "forward"), EIO, false);
   fail_each_call(with(2, "", "forward"), ENOSPC, true);
+}
+
+/// A run that does not restore replaces the file, also where its first save was lost on the way.
+TEST(Failure, AFirstSaveLostInTheBackgroundIsNotGoneOnWith) {
+  std::uint64_t lost = 0;
+  for (std::uint64_t nth = 1;; ++nth) {
+    const auto memory = storage::make_memory();
+    save_keys(2, memory, {1, 2});
+    const auto faults = std::make_shared<storage::Faults>();
+    bool fired = false;
+    on_ranks(2, [&](exec::Transport& transport) {
+      const auto storage = std::make_shared<storage::FaultyStorage>(memory, faults);
+      Checkpoint checkpoint = open_checkpoint(transport, storage, with(3, "", "forward"));
+      RankState state(transport.rank(), transport.size());
+      state.add_to(checkpoint);
+      state.set(11);
+      if (transport.rank() == 0) {
+        faults->add({.nth = nth, .persistent = true, .error_number = EIO});
+      }
+      transport.barrier();
+      const bool is_first_there = is_there(checkpoint, static_cast<bool>(checkpoint.save(1)));
+      transport.barrier();
+      if (transport.rank() == 0) {
+        fired = faults->fired() != 0;
+        lost += is_first_there ? 0 : 1;
+        faults->clear();
+      }
+      transport.barrier();
+      state.set(12);
+      EXPECT_TRUE(checkpoint.save(6));
+      checkpoint.close();
+      if (transport.rank() == 0) {
+        on_ranks(1, [&](exec::Transport& alone) {
+          File in = open_file(alone, memory, state_path, Mode::read, {});
+          EXPECT_EQ(in.steps(), is_first_there ? 2u : 1u) << "call " << nth;
+        });
+      }
+    });
+    if (!fired) {
+      break;
+    }
+    ASSERT_FALSE(testing::Test::HasFailure()) << "call " << nth;
+  }
+  EXPECT_GT(lost, 5u);
 }
 
 TEST(Failure, AFullDiskIsWaitedFor) { fail_each_call(with(2), ENOSPC, true); }

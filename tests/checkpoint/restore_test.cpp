@@ -200,6 +200,9 @@ TEST(Restore, RegistrationsAreChecked) {
     EXPECT_EQ(code_of([&] { checkpoint.bytes("b", x, 0); }), Code::invalid_argument);
     EXPECT_TRUE(checkpoint.save(0));
     EXPECT_EQ(code_of([&] { checkpoint.restore(); }), Code::wrong_state);
+    EXPECT_EQ(code_of([&] { checkpoint.array("y", x, {4}); }), Code::wrong_state)
+        << "the first checkpoint lacks it";
+    EXPECT_EQ(code_of([&] { checkpoint.array("x", x, {4}); }), Code::ok);
     checkpoint.close();
     EXPECT_EQ(code_of([&] { checkpoint.close(); }), Code::wrong_state);
     EXPECT_EQ(code_of([&] { checkpoint.save(1); }), Code::wrong_state);
@@ -215,6 +218,37 @@ TEST(Restore, RegistrationsAreChecked) {
     EXPECT_EQ(code_of([&] { open_checkpoint(transport, storage, options); }),
               Code::invalid_argument);
   });
+}
+
+/// A checkpoint without `more` must not be restored by a run that has it, not even when all newer
+/// ones are damaged: a file without it is replaced.
+TEST(Restore, AFileThatLacksWhatIsRegisteredIsBegunAnew) {
+  for (const std::uint64_t keep : {0, 3}) {
+    const auto storage = storage::make_memory();
+    CheckpointOptions options;
+    options.keep = keep;
+    options.file.log = Log::off;
+    save_keys(3, storage, {10, 11}, options);
+    on_ranks(2, [&](exec::Transport& transport) {
+      Checkpoint checkpoint = open_checkpoint(transport, storage, options);
+      RankState state(transport.rank(), transport.size());
+      state.add_to(checkpoint);
+      EXPECT_EQ(checkpoint.restore().number, 2u);
+      double more = 2.5;
+      checkpoint.value("more", more);
+      state.set(12);
+      EXPECT_EQ(checkpoint.save(6).number, 3u);
+      checkpoint.close();
+    });
+    expect_restored(3, storage, 3, 12, 2);
+    on_ranks(1, [&](exec::Transport& transport) {
+      File in = open_file(transport, storage, state_path, Mode::read, {});
+      EXPECT_EQ(in.steps(), 1u) << "keep " << keep;
+      double more = 0;
+      in.get(in.find("more"), &more);
+      EXPECT_EQ(more, 2.5);
+    });
+  }
 }
 
 TEST(Restore, OfATextInTheCallersMemoryByACheckpointThatWasMoved) {

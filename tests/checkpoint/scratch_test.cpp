@@ -1,7 +1,9 @@
 // Checkpoint with scratch: checkpoints are written on the nodes and drained to the folder of the
 // file. images_test.cpp has what crashes leave.
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 
 #include "checkpoint/images.hpp"
 #include "support/forwarding_storage.hpp"
@@ -116,6 +118,49 @@ TEST(Scratch, AForeignFileInTheWayStaysAndTheRunGoesOn) {
     checkpoint.close();
   });
   expect_restored(1, storage, 2, 3, 2);
+}
+
+/// Copies into the folder of the file fail while `is_full`.
+class FullHome : public ForwardingStorage {
+ public:
+  FullHome(std::shared_ptr<storage::Storage> disk, std::atomic<bool>& is_full)
+      : ForwardingStorage(std::move(disk)), is_full_(is_full) {}
+  std::unique_ptr<storage::File> open(const std::string& path, storage::Access access) override {
+    if (is_full_ && access != storage::Access::read && path.rfind("state.h5.parts/", 0) == 0) {
+      throw Error(Code::no_space, path + ": open: No space left on device");
+    }
+    return ForwardingStorage::open(path, access);
+  }
+
+ private:
+  std::atomic<bool>& is_full_;
+};
+
+TEST(Scratch, ALastSaveThatCannotBeDrainedIsSavedAndDrainedByTheClose) {
+  const auto memory = storage::make_memory();
+  std::atomic<bool> is_full = true;
+  const auto end_s = static_cast<std::int64_t>(std::time(nullptr)) + 10;
+  setenv("SLURM_JOB_END_TIME", std::to_string(end_s).c_str(), 1);
+  on_ranks(2, [&](exec::Transport& transport) {
+    const auto storage = std::make_shared<FullHome>(memory, is_full);
+    CheckpointOptions options = with_scratch();
+    options.file.log = Log::off;
+    Checkpoint checkpoint = open_checkpoint(transport, storage, options);
+    RankState state(transport.rank(), transport.size());
+    state.add_to(checkpoint);
+    state.set(4);
+    EXPECT_TRUE(checkpoint.due() && checkpoint.ending());
+    const Saved saved = checkpoint.save(2);
+    EXPECT_EQ(saved.number, 1u) << saved.why;
+    transport.barrier();
+    EXPECT_EQ(parts_on_nodes(*memory), 2u);
+    transport.barrier();
+    is_full = false;
+    checkpoint.close();
+  });
+  unsetenv("SLURM_JOB_END_TIME");
+  EXPECT_EQ(parts_on_nodes(*memory), 0u);
+  expect_restored(2, memory, 1, 4, 2);
 }
 
 // -- planted

@@ -1,6 +1,7 @@
 #include "api/checkpoint/checkpoint_impl.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "api/checkpoint/checkpoint_options.hpp"
 #include "api/checkpoint/names.hpp"
@@ -103,7 +104,7 @@ std::unique_ptr<FileImpl> CheckpointImpl::open(Mode mode, const Options& options
 
 void CheckpointImpl::add(Registered thing) {
   require_open("register");
-  state_.add(std::move(thing));
+  state_.add(std::move(thing), has_saved_);
 }
 
 // -- restoring ------------------------------------------------------------------------------------
@@ -217,17 +218,21 @@ bool CheckpointImpl::due() {
 
 /// Collective.
 void CheckpointImpl::finish_drain_if_done(bool is_done) {
-  if (!scratch_ || !scratch_->is_behind() || !is_done || !file_) {
-    return;
+  if (scratch_ && scratch_->is_behind() && is_done && file_) {
+    drain_scratch(0, "the next save tries again");
   }
+}
+
+/// Collective. A failure is reported, with `remedy`.
+void CheckpointImpl::drain_scratch(double seconds, const char* remedy) {
   try {
-    scratch_->finish(parts(), 0);
+    scratch_->finish(parts(), seconds);
   } catch (const Error& e) {
     if (exec::ranks_unreachable(e)) {
       throw;
     }
-    say_of_file("checkpoint " + std::to_string(last_number_) +
-                " is not drained; the next save tries again: " + e.what());
+    say_of_file("checkpoint " + std::to_string(last_number_) + " is not drained; " + remedy + ": " +
+                e.what());
   }
 }
 
@@ -271,8 +276,13 @@ bool CheckpointImpl::open_to_append() {
     return false;
   }
   after_step_ = -1;
-  if (state_.leaves_out(*file_)) {
-    say_of_file("begins anew with the next checkpoint: it holds variables that are not registered");
+  // Every checkpoint of a file has the same names: none is restored in part.
+  std::int64_t differs[] = {state_.leaves_out(*file_) ? 1 : 0, state_.has_more(*file_) ? 1 : 0};
+  transport_->allreduce(differs, exec::Op::max);
+  if (differs[0] != 0 || differs[1] != 0) {
+    say_of_file(std::string("begins anew with the next checkpoint: ") +
+                (differs[0] != 0 ? "it holds variables that are not registered"
+                                 : "it does not hold all that is registered"));
     lose_file();
     return false;
   }
@@ -320,6 +330,7 @@ void CheckpointImpl::settle() {
     }
     say_of_file("checkpoint " + std::to_string(last_number_) +
                 " was lost on its way to the disk: " + e.what());
+    goes_on_ = went_on_;
     lose_file();
   }
 }
@@ -357,7 +368,8 @@ void CheckpointImpl::write(double time, double wall_s) {
     throw Error(Code::io, path_ + ": save: it was left out, as on_error = skip_step asks for");
   }
   last_number_ = number;
-  goes_on_ = true;
+  has_saved_ = true;
+  went_on_ = std::exchange(goes_on_, true);
   on_its_way_ = ticket;
   if (scratch_) {
     scratch_->begin(parts());
@@ -408,11 +420,14 @@ Saved CheckpointImpl::save(double time) {
     saved.number = last_number_;
     if (ending_) {
       constexpr double grace_s = 20;  // Slurm kills 30 s after its signal, by default
-      drain(schedule_->left_s(wall_clock_s(), grace_s));
+      drain_last(schedule_->left_s(wall_clock_s(), grace_s));
     }
   } catch (const Error& e) {
     if (exec::ranks_unreachable(e)) {
       throw;
+    }
+    if (on_its_way_) {
+      goes_on_ = went_on_;
     }
     lose_file();
     if (options_.on_failed_save == OnFailedSave::stop) {
@@ -430,9 +445,8 @@ Saved CheckpointImpl::save(double time) {
   return saved;
 }
 
-bool CheckpointImpl::drain(double seconds) {
-  require_open("drain");
-  const double end_s = model::now_s() + seconds;
+/// Collective. False if the last checkpoint is still on its way to the disk after `seconds`.
+bool CheckpointImpl::wait_for_disk(double seconds) {
   if (on_its_way_) {
     std::int64_t late = 1;
     const auto failure = exec::failure_of([&] { late = file_->drain(seconds) ? 0 : 1; });
@@ -442,7 +456,23 @@ bool CheckpointImpl::drain(double seconds) {
     }
     on_its_way_.reset();
   }
-  return !scratch_ || !file_ || scratch_->finish(parts(), end_s - model::now_s());
+  return true;
+}
+
+bool CheckpointImpl::drain(double seconds) {
+  require_open("drain");
+  const double end_s = model::now_s() + seconds;
+  return wait_for_disk(seconds) &&
+         (!scratch_ || !file_ || scratch_->finish(parts(), end_s - model::now_s()));
+}
+
+/// Collective, in the last save. Where the scratch cannot be drained, the checkpoint is there all
+/// the same, and close() tries again.
+void CheckpointImpl::drain_last(double seconds) {
+  const double end_s = model::now_s() + seconds;
+  if (wait_for_disk(seconds) && scratch_ && file_) {
+    drain_scratch(end_s - model::now_s(), "close() tries again");
+  }
 }
 
 void CheckpointImpl::close() {

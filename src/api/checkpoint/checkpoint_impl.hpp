@@ -64,7 +64,10 @@ class CheckpointImpl {
   void write_or_reopen(double time, double wall_s);
   void lose_file() noexcept;
   commit::PartsOutput& parts();
+  bool wait_for_disk(double seconds);
+  void drain_last(double seconds);
   void finish_drain_if_done(bool is_done);
+  void drain_scratch(double seconds, const char* remedy);
   Restored read(File& in);
   void say_of_file(const std::string& text) const;
 
@@ -86,6 +89,8 @@ class CheckpointImpl {
   Variable ranks_variable_;
   Variable saved_variable_;
   bool goes_on_ = false;           ///< behind what is in the file
+  bool went_on_ = false;           ///< the same before the last save
+  bool has_saved_ = false;
   std::int64_t after_step_ = -1;   ///< later ones are dropped when it is opened; -1: none
   std::uint64_t last_number_ = 0;  ///< of the newest checkpoint that is, or was, in the file
   std::optional<Ticket> on_its_way_;

@@ -17,8 +17,9 @@ inline constexpr const char* checkpoint_saved_name = "checkpoint/saved";
 
 /// The variable that holds bytes of the ranks: a row a rank, and a variable for each number of
 /// ranks.
+inline std::string bytes_variables(const std::string& name) { return name + "/of_"; }
 inline std::string bytes_variable(const std::string& name, int ranks) {
-  return name + "/of_" + std::to_string(ranks) + "_ranks";
+  return bytes_variables(name) + std::to_string(ranks) + "_ranks";
 }
 
 }  // namespace sluice::detail

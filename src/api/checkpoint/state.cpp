@@ -55,7 +55,7 @@ void take_padded(const Registered& thing, OfText& text) {
 
 }  // namespace
 
-void State::add(Registered thing) {
+void State::add(Registered thing, bool is_saved) {
   const std::string what = "checkpoint: " + model::quoted(thing.name) + ": ";
   model::check_name(thing.name);
   if (thing.name.substr(0, thing.name.find('/')) == checkpoint_group) {
@@ -72,6 +72,10 @@ void State::add(Registered thing) {
   const auto found = std::find_if(things_.begin(), things_.end(), [&](const Registered& known) {
     return known.name == thing.name;
   });
+  if (found == things_.end() && is_saved) {
+    throw Error(Code::wrong_state, what + "is new, but there are checkpoints without it: register "
+                                          "everything before the first save");
+  }
   if (found == things_.end()) {
     things_.push_back(std::move(thing));
     return;
@@ -126,6 +130,17 @@ bool State::leaves_out(const File& file) const {
     return info.steps && !info.partial && !is_own &&
            std::none_of(things_.begin(), things_.end(),
                         [&](const Registered& thing) { return thing.name == info.name; });
+  });
+}
+
+bool State::has_more(const File& file) const {
+  const std::vector<VariableInfo> all = file.variables();
+  return std::any_of(things_.begin(), things_.end(), [&](const Registered& thing) {
+    // Bytes of another number of ranks are a variable of their own.
+    const std::string bytes = bytes_variables(thing.name);
+    return std::none_of(all.begin(), all.end(), [&](const VariableInfo& info) {
+      return is_of_rank(thing) ? info.name.starts_with(bytes) : info.name == thing.name;
+    });
   });
 }
 
@@ -185,6 +200,7 @@ std::vector<Variable> State::find(const File& in, int ranks, int writers) const 
 
 void State::defer_gets(File& in, const std::vector<Variable>& variables, std::uint64_t step,
                        int rank, bool same_ranks) {
+  forget_read();
   for (std::size_t i = 0; i < things_.size(); ++i) {
     Registered& thing = things_[i];
     if (auto* place = std::get_if<ByPlace>(&thing.memory)) {
@@ -195,8 +211,9 @@ void State::defer_gets(File& in, const std::vector<Variable>& variables, std::ui
       text->padded.assign(thing.type.bytes, '\0');
       in.defer_get_raw(variables[i], text->padded.data(), thing.type, {}, step);
     } else if (auto* bytes = std::get_if<OfRank>(&thing.memory); bytes && same_ranks) {
+      bytes->read.resize(thing.shape[0]);  // what an older checkpoint does not replace must stay
       in.defer_get_raw(
-          variables[i], bytes->data, thing.type,
+          variables[i], bytes->read.data(), thing.type,
           {.start = {static_cast<std::uint64_t>(rank), 0}, .count = {1, thing.shape[0]}}, step);
     }
   }
@@ -211,6 +228,20 @@ void State::finish_gets(File& in, const std::vector<Variable>& variables, std::u
                       step);
     } else if (auto* text = std::get_if<OfText>(&thing.memory)) {
       take_padded(thing, *text);
+    }
+  }
+  for (Registered& thing : things_) {
+    if (auto* bytes = std::get_if<OfRank>(&thing.memory); bytes && !bytes->read.empty()) {
+      std::memcpy(bytes->data, bytes->read.data(), bytes->read.size());
+    }
+  }
+  forget_read();
+}
+
+void State::forget_read() noexcept {
+  for (Registered& thing : things_) {
+    if (auto* bytes = std::get_if<OfRank>(&thing.memory)) {
+      bytes->read = {};
     }
   }
 }

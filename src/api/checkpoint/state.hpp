@@ -38,6 +38,7 @@ struct OfText {
 struct OfRank {
   void* data = nullptr;
   OnOtherRanks otherwise = OnOtherRanks::refuse;
+  std::vector<std::byte> read = {};  ///< until the whole checkpoint is found good
 };
 
 struct Registered {
@@ -50,8 +51,8 @@ struct Registered {
 class State {
  public:
   /// Local. Error exists where the name has another type, shape or kind, bad_name where it is none
-  /// or the library's own.
-  void add(Registered thing);
+  /// or the library's own. `is_saved`: there are checkpoints without it; wrong_state if it is new.
+  void add(Registered thing, bool is_saved);
   bool empty() const noexcept { return things_.empty(); }
 
   /// Local: the variables of the file, in order.
@@ -60,6 +61,8 @@ class State {
   void put(Step& step, const std::vector<Variable>& variables, int rank);
   /// Does the file hold variables that every step needs and that are not registered?
   bool leaves_out(const File& file) const;
+  /// Is something registered that the file does not hold?
+  bool has_more(const File& file) const;
 
   /// Error where the file cannot hold what is registered: not_found, type_mismatch,
   /// invalid_argument. The same on every rank.
@@ -76,6 +79,8 @@ class State {
   std::vector<std::string> kept(const std::string& path, int ranks, int writers) const;
 
  private:
+  void forget_read() noexcept;
+
   std::vector<Registered> things_;
 };
 
