@@ -128,7 +128,7 @@ int sluice_fortran_put(sluice_file* file, struct name_cache* cache, const char* 
                        int32_t allow_overflow, int32_t in_place) {
   struct array a;
   int64_t first[most_dimensions];
-  int64_t stride[most_dimensions];
+  int64_t stride[most_dimensions] = {0};
   sluice_variable variable = no_variable;
   sluice_selection selection = SLUICE_SELECTION_INIT;
   int refused = find(file, cache, name, length, &variable);
@@ -144,8 +144,9 @@ int sluice_fortran_put(sluice_file* file, struct name_cache* cache, const char* 
   char* packed = NULL;
   if (is_as_stored(&a) || refused != SLUICE_OK) {
     /* Given strides, the library copies at once. */
-    const bool copies = a.rank > 0 && !(in_place && is_dense(&a));
-    selection.stride_bytes = copies ? a.stride_bytes : NULL;
+    const bool copies = !(in_place && is_dense(&a));
+    const int64_t* own = a.rank > 0 ? a.stride_bytes : stride;
+    selection.stride_bytes = copies ? own : NULL;
   } else {
     packed = new_packed(&a, 0);
     if (packed == NULL) refused = no_memory("put", name, length);
@@ -224,9 +225,10 @@ static void keep(struct kept* k) {
   pthread_mutex_unlock(&kept_mutex);
 }
 
-/* After the commit that they were for. */
+/* After a commit, or the refusal of one: then they are still needed. */
 void sluice_fortran_forget(const sluice_file* file);
 void sluice_fortran_forget(const sluice_file* file) {
+  if (sluice_holds_memory(file)) return;
   pthread_mutex_lock(&kept_mutex);
   for (struct kept** at = &kept_of_all; *at != NULL;) {
     struct kept* k = *at;

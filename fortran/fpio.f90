@@ -420,22 +420,37 @@ contains
   ! -- questions ----------------------------------------------------------------------------------
 
   !> The number of record groups in the file. Local.
-  integer(int64) function file_groups(fp)
+  integer(int64) function file_groups(fp, stat)
     type(fpio_file), intent(in) :: fp
+    integer, intent(out), optional :: stat
     integer(c_int64_t) :: groups
     file_groups = 0
+    if (present(stat)) stat = 0
     if (.not. c_associated(fp%records)) return
-    if (c_groups(fp%records, groups) == 0) file_groups = groups
+    groups = 0
+    call check(c_groups(fp%records, groups), stat)
+    file_groups = groups
   end function
 
-  !> Whether everything of the record group has been read. Local.
-  logical function file_at_end(fp)
+  !> Whether everything of the record group has been read. Local. Where the file is damaged it stops
+  !> with a message, or sets `stat` and is false.
+  logical function file_at_end(fp, stat)
     type(fpio_file), intent(in) :: fp
+    integer, intent(out), optional :: stat
     integer(c_int32_t) :: yes
     file_at_end = .true.
+    if (present(stat)) stat = 0
     if (.not. c_associated(fp%part)) return
-    if (c_at_end(fp%part, yes) == 0) file_at_end = yes /= 0
+    yes = 0
+    call check(c_at_end(fp%part, yes), stat)
+    file_at_end = yes /= 0
   end function
+
+  subroutine check(code, stat)
+    integer(c_int), intent(in) :: code
+    integer, intent(out), optional :: stat
+    if (code /= 0) call fail(code, f_text(c_last_error(c_null_ptr)), stat)
+  end subroutine
 
   !> The message of the last failure. Local.
   function file_message() result(message)

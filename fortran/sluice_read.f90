@@ -72,7 +72,7 @@ contains
   module procedure time_of_step
     time_of_step = 0
     if (is_missing(self%handle, self%path, stat, errmsg)) return
-    call finish(self%handle, c_time(self%handle, int(step - 1, c_int64_t), time_of_step), stat, &
+    call finish(self%handle, c_time(self%handle, c_step(step), time_of_step), stat, &
       errmsg)
   end procedure
 

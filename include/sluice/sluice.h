@@ -898,6 +898,21 @@ SLUICE_API int sluice_refuse(sluice_file* file, int code, const char* why);
  * @param first  0 (as at the start), or 1 for languages that count so
  * @return SLUICE_OK */
 SLUICE_API int sluice_count_from(sluice_file* file, int32_t first);
+/** Whether the file still needs memory that was put. Local.
+ *
+ * For bindings that copy what is put, or keep it alive. A commit needs it no more, also where it
+ * fails. A call that is refused before it commits still does: sluice_end_step() outside a step,
+ * sluice_flush() or sluice_close() inside one.
+ * @param file  an open file
+ * @return 1, or 0 (also for a closed file) */
+SLUICE_API int32_t sluice_holds_memory(const sluice_file* file);
+/** Whether the last call failed on every rank, or other ranks cannot be reached. Local.
+ *
+ * For bindings that give up a file while an exception unwinds. Where it is 0, other ranks may be
+ * waiting for this one in a commit: call sluice_abandon_step() before sluice_free().
+ * @param file  an open file
+ * @return 1, or 0 (also for a closed file) */
+SLUICE_API int32_t sluice_failed_together(const sluice_file* file);
 
 /** @} */
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from ._attributes import Attributes
 from ._library import (Code, Error, NotFoundError, c_text, check, check_open, ffi, fortran_handle,
-                       free, is_alone, lib, text_of)
+                       free, is_alone, lib, line_of, text_of)
 from ._options import toml_of
 from ._ticket import Ticket
-from ._types import (address, as_dense, as_ids, as_shape, as_text, numbers, storable, type_of,
+from ._types import (address, as_dense, as_ids, as_shape, hand_over, numbers, storable, type_of,
                      without_mask)
 from ._variable import Variable
 
@@ -247,7 +247,7 @@ class File(Mapping):
             self._call(lib.sluice_abandon_step,
                        why.replace("\0", " ").encode() if why else ffi.NULL)
         finally:
-            self._kept.clear()
+            self._settle()
 
     def put(self, variable: Name, data: Any, shape: Any = None,
             start: Optional[Sequence[int]] = None,
@@ -408,8 +408,8 @@ class File(Mapping):
         try:
             self._call(lib.sluice_close)
         finally:
-            self._is_open = False
-            self._kept.clear()
+            self._is_open = self._in_step  # in a step it was refused
+            self._settle()
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -461,8 +461,7 @@ class File(Mapping):
         deferred, self._deferred = self._deferred, []
         self._call(lib.sluice_perform_gets)
         for into, read in deferred:  # until now the library wrote to what was read
-            if into is not read:
-                into[...] = as_text(read, into.dtype)
+            hand_over(read, into)
 
     def latest_good(self) -> Optional[int]:
         """The newest step of which every value can be read and matches its checksum. Collective.
@@ -527,14 +526,14 @@ class File(Mapping):
                 self.close()
             return
         if self._is_open:
-            if self.mode != "r" and not isinstance(error, Error):
+            if self.mode != "r" and not lib.sluice_failed_together(self._handle):
                 self._abandon_quietly(error)
             self._drop()
 
     def _abandon_quietly(self, error: BaseException) -> None:
         """Takes part in the other ranks' commit with the failure that is under way here."""
         try:
-            self.abandon_step(_one_line(error))
+            self.abandon_step(line_of(error))
         except Error as own:  # what is under way is the better message
             if hasattr(error, "add_note"):  # Python 3.11
                 error.add_note(str(own))
@@ -570,8 +569,13 @@ class File(Mapping):
         try:
             self._call(function, place)
         finally:
-            self._kept.clear()
+            self._settle()
         return Ticket(place[0])
+
+    def _settle(self) -> None:
+        """After a commit, or the refusal of one: then what was put is still needed."""
+        if not lib.sluice_holds_memory(self._handle):
+            self._kept.clear()
 
     def _known(self, variable: Name) -> Optional[Variable]:
         """The variable, if it is defined."""
@@ -666,7 +670,3 @@ def _same_length(name: str, what: str, values: Sequence[Any], shape: Sequence[in
     if len(values) != len(shape):
         raise Error(Code.INVALID_ARGUMENT,
                     f"define {name}: {len(values)} {what} for shape {tuple(shape)}")
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())

@@ -271,5 +271,11 @@ def read_on_root(path: Any, comm: Any = None) -> bytes:
         lib.sluice_free_text(text[0])
 
 
+def line_of(error: BaseException) -> str:
+    """What happened, on one line; of an Error without its class."""
+    text = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
+    return _one_line(text)
+
+
 def _one_line(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()

@@ -87,6 +87,13 @@ def as_text(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return text.astype(dtype).reshape(array.shape)
 
 
+def hand_over(read: np.ndarray, out: np.ndarray) -> None:
+    """Gives what the library has read into `read` to `out`, of which it is the kind that the
+    library knows; nothing where they are the same."""
+    if read is not out:
+        out[...] = as_text(read, out.dtype) if out.dtype.kind == "U" else read
+
+
 def as_ids(ids: Any) -> np.ndarray:
     """Row ids, shape (rows,), as the library takes them."""
     array = as_dense(ids)

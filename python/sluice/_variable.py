@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Optional, Sequence, Tuple
 
 import numpy as np
 
 from ._attributes import Attributes
-from ._library import Code, Error, ffi, lib, text_of
+from ._library import Code, Error, ffi, lib, line_of, text_of
 from ._selection import resolve
-from ._types import address, as_ids, as_text, dtype_of, numbers, type_of
+from ._types import address, as_ids, as_text, dtype_of, hand_over, numbers, storable, type_of
 
 
 class Variable:
@@ -122,45 +123,68 @@ class Variable:
                 TRUNCATED, CHANGED_OUTSIDE, IO, UNSUPPORTED (a filter that is not known, or a
                 strided `out` of a deferred part).
         """
-        rank = len(self.step_shape)
-        start = tuple(start) if start is not None else (0,) * rank
-        if count is None:
-            shape = self.shape_of(step) if self.varying else self.step_shape
-            count = tuple(max(0, n - s) for n, s in zip(shape, start))
+        get = lib.sluice_defer_get if deferred else lib.sluice_get_selection
         selection = ffi.new("sluice_selection*", {"size": ffi.sizeof("sluice_selection")})
-        starts, counts = numbers(start), numbers(count)
-        selection.start, selection.count = starts, counts
         selection.allow_overflow = int(allow_overflow)
-        if out is None:
-            out = np.empty(tuple(max(0, int(c)) for c in count), dtype=dtype or self.dtype)
-        elif out.shape != tuple(count) or not out.flags.writeable:
-            raise Error(Code.INVALID_ARGUMENT,
-                        f"get {self.name}: out must be a writable array of shape {tuple(count)}")
-        read = self._to_read(out)
-        strides = numbers(read.strides)
-        if not read.flags.c_contiguous:
-            selection.stride_bytes = strides
+        try:
+            step = operator.index(step)
+            if start is None:
+                start = (0,) * len(self.step_shape)
+            if count is None:
+                shape = self.shape_of(step) if self.varying else self.step_shape
+                count = tuple(max(0, n - s) for n, s in zip(shape, start))
+            starts, counts = numbers(start), numbers(count)
+            selection.start, selection.count = starts, counts
+            out = self._out_of(out, start, count, dtype or self.dtype)
+            read = self._to_read(out)
+            strides = numbers(read.strides)
+            if not read.flags.c_contiguous:
+                selection.stride_bytes = strides
+            if deferred and not read.flags.c_contiguous:
+                raise Error(Code.UNSUPPORTED,
+                            f"get {self.name}: out must be C-contiguous where deferred=True: take "
+                            "the array that get() returns, or leave deferred out")
+            code = type_of(read.dtype)
+        except Exception as error:
+            self._refuse(error, get, 0, ffi.NULL, 0, ffi.NULL)
+            raise
+        self._file._call(get, self._index, code, address(read), len(starts), selection, step)
+        if deferred:
+            self._file._deferred.append((out, read))
+        else:
+            hand_over(read, out)
+        return out
+
+    def _out_of(self, out: Optional[np.ndarray], start: Sequence[int], count: Sequence[int],
+                dtype: Any) -> np.ndarray:
+        """The array that a part is read into: `out`, or a new one."""
         if len(start) != len(count):
             raise Error(Code.INVALID_ARGUMENT,
                         f"get {self.name}: start {tuple(start)} and count {tuple(count)} differ "
                         "in length")
-        get = lib.sluice_defer_get if deferred else lib.sluice_get_selection
-        if deferred and not read.flags.c_contiguous:  # perform_gets() fails on every rank then
-            why = (f"get {self.name}: out must be C-contiguous where deferred=True: take the array "
-                   "that get() returns, or leave deferred out")
-            self._file._call(lib.sluice_refuse, int(Code.UNSUPPORTED), why.encode())
-        self._file._call(get, self._index, type_of(read.dtype), address(read), len(start),
-                         selection, step)
-        if deferred:
-            self._file._deferred.append((out, read))
-        elif read is not out:
-            out[...] = as_text(read, out.dtype)
+        if out is None:
+            return np.empty(tuple(max(0, int(c)) for c in count), dtype=dtype)
+        if out.shape != tuple(count) or not out.flags.writeable:
+            raise Error(Code.INVALID_ARGUMENT,
+                        f"get {self.name}: out must be a writable array of shape {tuple(count)}")
         return out
 
     def _to_read(self, out: np.ndarray) -> np.ndarray:
-        """What the library reads into for `out`: bytes where `out` is of str."""
-        is_text = out.dtype.kind == "U" and self._stored.kind == "S"
-        return np.empty(out.shape, dtype=self._stored) if is_text else out
+        """What the library reads into for `out`: bytes where `out` is of str, and numbers of native
+        byte order. See hand_over()."""
+        if out.dtype.kind == "U" and self._stored.kind == "S":
+            return np.empty(out.shape, dtype=self._stored)
+        return out if out.dtype.isnative else np.empty(out.shape, dtype=storable(out.dtype))
+
+    def _refuse(self, error: Exception, get: Any, *arguments: Any) -> None:
+        """Takes part in the call `get` of the other ranks, which fails with `error` on every one
+        (where it is deferred: in perform_gets)."""
+        code = error.code if isinstance(error, Error) else Code.INVALID_ARGUMENT
+        try:
+            self._file._call(lib.sluice_refuse, int(code), line_of(error).encode())
+            self._file._call(get, self._index, *arguments, -1)
+        except Error:
+            pass  # it is `error`, which the caller raises
 
     def get_rows(self, ids: Any, step: int = -1, *, dtype: Any = None) -> np.ndarray:
         r"""Reads rows by global index. Collective; each rank reads its own rows.
@@ -176,17 +200,26 @@ class Variable:
         Raises:
             Error: As get().
         """
-        wanted = as_ids(ids)
-        rows = np.empty((wanted.size,) + self.step_shape[1:], dtype=dtype or self.dtype)
-        read = self._to_read(rows)
-        self._file._call(lib.sluice_get_rows, self._index, type_of(read.dtype), address(read),
+        try:
+            step = operator.index(step)
+            wanted = as_ids(ids)
+            rows = np.empty((wanted.size,) + self.step_shape[1:], dtype=dtype or self.dtype)
+            read = self._to_read(rows)
+            code = type_of(read.dtype)
+        except Exception as error:
+            self._refuse(error, lib.sluice_get_rows, 0, ffi.NULL, 0, ffi.NULL)
+            raise
+        self._file._call(lib.sluice_get_rows, self._index, code, address(read),
                          wanted.size, ffi.cast("int64_t*", wanted.ctypes.data), step)
-        if read is not rows:
-            rows[...] = as_text(read, rows.dtype)
+        hand_over(read, rows)
         return rows
 
     def __getitem__(self, key: Any) -> Any:
-        along = resolve(key, self.shape)
+        try:
+            along = resolve(key, self.shape)
+        except IndexError as error:
+            self._refuse(error, lib.sluice_get_selection, 0, ffi.NULL, 0, ffi.NULL)
+            raise
         if not self.has_steps:
             return self._take(along, -1)
         steps, rest = along[0], along[1:]

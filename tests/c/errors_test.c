@@ -235,6 +235,47 @@ static void check_reading(void) {
   sluice_free(in);
 }
 
+/* What a refused call leaves is still there for the commit. */
+static void check_refused_commits(void) {
+  enum { rows = 3000 };
+  const int64_t shape[1] = {(int64_t)rows * ranks}, start[1] = {(int64_t)rows * rank};
+  const int64_t count[1] = {rows}, stride_bytes[1] = {2 * sizeof(double)};
+  sluice_variable_options in_steps = SLUICE_VARIABLE_OPTIONS_INIT;
+  sluice_selection part = SLUICE_SELECTION_INIT;
+  sluice_variable x = 0;
+  static double data[2 * rows], got[rows];
+  void* reused[20];
+  sluice_file* out = open_file("w");
+  in_steps.steps = 1;
+  OK(sluice_define(out, "x", SLUICE_FLOAT64, 1, shape, &in_steps, &x));
+  for (int i = 0; i < 2 * rows; ++i) data[i] = 10000. * rank + i;
+  CHECK(sluice_holds_memory(out) == 0);
+  OK(sluice_begin_step(out, 0));
+  part.start = start;
+  part.count = count;
+  part.stride_bytes = stride_bytes;
+  OK(sluice_put_selection(out, x, SLUICE_FLOAT64, data, 1, &part));
+  FAILS(sluice_flush(out, NULL), SLUICE_ERROR_WRONG_STATE, "end the step");
+  FAILS(sluice_close(out), SLUICE_ERROR_WRONG_STATE, "end it first");
+  CHECK(sluice_holds_memory(out) == 1 && sluice_failed_together(out) == 0);
+  for (int i = 0; i < 20; ++i) {
+    reused[i] = malloc(sizeof got);
+    memset(reused[i], 0x55, sizeof got);
+  }
+  OK(sluice_end_step(out, NULL));
+  CHECK(sluice_holds_memory(out) == 0);
+  for (int i = 0; i < 20; ++i) free(reused[i]);
+  FAILS(sluice_end_step(out, NULL), SLUICE_ERROR_WRONG_STATE, "no step");
+  OK(sluice_close(out));
+  sluice_free(out);
+  sluice_file* in = open_file("r");
+  OK(sluice_find(in, "x", &x));
+  OK(sluice_get(in, x, SLUICE_FLOAT64, got, 1, start, count, 0));
+  for (int i = 0; i < rows; ++i) CHECK(got[i] == 10000. * rank + 2 * i);
+  OK(sluice_close(in));
+  sluice_free(in);
+}
+
 int main(int argc, char** argv) {
   sluice_file* early = NULL;
   CHECK(sluice_open_f(0, "early.h5", "w", NULL, &early) != SLUICE_OK && early == NULL);
@@ -247,6 +288,7 @@ int main(int argc, char** argv) {
   MPI_Bcast(check_folder, (int)sizeof check_folder, MPI_CHAR, 0, MPI_COMM_WORLD);
   snprintf(path, sizeof path, "%s", in_folder("errors.h5"));
   check_opening();
+  check_refused_commits();
   check_writing();
   check_reading();
   MPI_Barrier(MPI_COMM_WORLD);

@@ -20,6 +20,7 @@ program errors
   call check_opening()
   call check_puts()
   call check_states()
+  call check_refused_commits()
   call check_reading()
   if (rank == 0) print "(a)", "fortran errors: ok"
   if (command_argument_count() > 1) call be_stopped()
@@ -55,6 +56,42 @@ contains
     call expect(state, "never opened")
     call file%close(stat=code, errmsg=message)
     call expect(state, "never opened")
+  end subroutine
+
+  !> What a refused call leaves is still there for the commit, though the module has copies.
+  subroutine check_refused_commits()
+    integer, parameter :: rows = 3000
+    type(sluice_file) :: file
+    real(real64), allocatable :: data(:), got(:)
+    character(len=8000), allocatable :: reused(:)
+    integer :: i
+    call file%open(path, "w", MPI_COMM_WORLD, "durability = 'none'")
+    call file%define("x", sluice_real64, shape=[rows * ranks], steps=.true.)
+    call file%define("rows", sluice_real64, shape=[rows * ranks])
+    data = [(10000.0_real64 * rank + i, i = 1, 2 * rows)]
+    call file%put_rows("rows", [(rows * rank + i, i = 1, rows)], data(::2))
+    call file%end_step(stat=code, errmsg=message)
+    call expect(state, "no step under way")
+    call file%begin_step(time=2.0_real64)
+    call file%put("x", data(::2), start=[rows * rank + 1])
+    call file%flush(stat=code, errmsg=message)
+    call expect(state, "end the step")
+    call file%close(stat=code, errmsg=message)
+    call expect(state, "has not ended")
+    allocate (reused(40))
+    reused = repeat("x", 8000)
+    call file%end_step()
+    call file%close()
+    call file%open(path, "r", MPI_COMM_WORLD)
+    allocate (got(rows))
+    call file%get("x", got, start=[rows * rank + 1])
+    if (any(got /= data(::2))) error stop "x is not what was put"
+    call file%get("rows", got, start=[rows * rank + 1])
+    if (any(got /= data(::2))) error stop "rows are not what was put"
+    if (file%time(1) /= 2) error stop "the time of the step"
+    if (file%time(0, stat=code, errmsg=message) /= 0) error stop "the time of no step"
+    call expect(outside, "step")
+    call file%close()
   end subroutine
 
   !> Each fails at once with its reason; so does the step, on every rank, and no other step.

@@ -1,6 +1,7 @@
 """The package on several ranks: every rank runs every test, under mpirun."""
 
 import os
+import time
 
 import numpy as np
 import pytest
@@ -105,6 +106,87 @@ def test_an_exception_outside_a_step_fails_the_others_close(folder):
             out.define("x", float, (3,))
             if RANK == 0:
                 raise ValueError("no more")
+
+
+@pytest.mark.skipif(RANKS == 1, reason="nobody else is there")
+@pytest.mark.parametrize("place", ["in a step", "outside", "a wrong put"])
+def test_no_rank_waits_for_one_that_an_exception_takes_away(folder, place):
+    began = time.monotonic()
+    with pytest.raises((ValueError, sluice.Error)):
+        with sluice.open(folder / "gone.h5", "w", comm=COMM, timeout_s=30) as out:
+            wrong = RANK == RANKS - 1
+            if wrong and place == "outside":
+                raise ValueError("as meant")
+            first = 99 * RANKS if wrong and place == "a wrong put" else RANK
+            out.put("fixed", np.ones(1), shape=(RANKS,), start=(first,))
+            with out.step():
+                if wrong:
+                    raise ValueError("as meant")
+                out.put("x", mine(0), shape=(RANKS * EACH, 3), start=(RANK * EACH, 0))
+    assert time.monotonic() - began < 15
+
+
+@pytest.mark.skipif(RANKS == 1, reason="nobody else is there")
+def test_a_step_that_fails_before_a_definition_lets_the_run_go_on(folder):
+    with sluice.open(folder / "before.h5", "w", comm=COMM, **QUICK) as out:
+        def put_fixed():
+            out.put("fixed", np.ones(1), shape=(RANKS,), start=(RANK,))
+
+        put_fixed()
+        with pytest.raises((ValueError, sluice.Error), match="as meant"):
+            with out.step():
+                if RANK == RANKS - 1:
+                    raise ValueError("as meant")  # the others have defined x
+                out.put("x", mine(0), shape=(RANKS * EACH, 3), start=(RANK * EACH, 0))
+        put_fixed()
+        with out.step():
+            out.put("x", mine(1), shape=(RANKS * EACH, 3), start=(RANK * EACH, 0))
+    with sluice.open(folder / "before.h5", comm=COMM) as f:
+        np.testing.assert_array_equal(f["x"][0], whole(1))
+        np.testing.assert_array_equal(f["fixed"][...], np.ones(RANKS))
+
+
+def test_a_refused_commit_leaves_what_was_put(folder):
+    with sluice.open(folder / "refused.h5", "w", comm=COMM, **QUICK) as out:
+        own = np.arange(5000.0) + 5000 * RANK
+        out.put("fixed", own * 2, shape=(5000 * RANKS,), start=(5000 * RANK,))
+        with pytest.raises(sluice.Error, match="no step"):
+            out.end_step()
+        with out.step():
+            out.put("x", own * 3, shape=(5000 * RANKS,), start=(5000 * RANK,))
+            for commit in (out.flush, out.close):
+                with pytest.raises(sluice.Error) as caught:
+                    commit()
+                assert caught.value.code == Code.WRONG_STATE and not out.closed
+            reused = [np.full(5000, -1.0) for _ in range(40)]
+        assert len(reused) == 40
+    with sluice.open(folder / "refused.h5", comm=COMM) as f:
+        everything = np.arange(5000.0 * RANKS)
+        np.testing.assert_array_equal(f["fixed"][...], 2 * everything)
+        np.testing.assert_array_equal(f["x"][0], 3 * everything)
+
+
+WRONG_READS = {
+    "out": lambda x, wrong: x.get(out=np.empty((1 if wrong else RANKS * EACH, 3))),
+    "dtype": lambda x, wrong: x.get(dtype="M8[s]" if wrong else float),
+    "start": lambda x, wrong: x.get(start=(0, 0, 0) if wrong else (0, 0), count=(1, 1)),
+    "step": lambda x, wrong: x.get("newest" if wrong else -1),
+    "rows": lambda x, wrong: x.get_rows([0.5] if wrong else [0]),
+    "index": lambda x, wrong: x[99 if wrong else 0],
+}
+
+
+@pytest.mark.parametrize("kind", WRONG_READS)
+def test_a_wrong_read_of_one_rank_is_an_error_on_all(folder, kind):
+    with sluice.open(folder / "reads.h5", "w", comm=COMM, **QUICK) as out:
+        with out.step():
+            out.put("x", mine(0), shape=(RANKS * EACH, 3), start=(RANK * EACH, 0))
+    with sluice.open(folder / "reads.h5", comm=COMM, timeout_s=30) as f:
+        own = RANK == RANKS - 1
+        with pytest.raises((sluice.Error, IndexError, TypeError) if own else sluice.Error) as caught:
+            WRONG_READS[kind](f["x"], own)
+        assert own or caught.value.rank == RANKS - 1
+        np.testing.assert_array_equal(f["x"][0], whole(0))  # the file can be read all the same
 
 
 def test_what_one_rank_does_wrong_all_report(folder):

@@ -38,6 +38,23 @@ def test_what_is_there(path):
         np.testing.assert_array_equal(np.asarray(x), np.arange(5 * 84.0).reshape(5, 7, 4, 3))
 
 
+@pytest.mark.parametrize("dtype", [">f8", ">f4", "<f4", ">f2"])
+def test_arrays_of_any_byte_order_receive_the_values(path, dtype):
+    wanted = np.arange(84.0).reshape(7, 4, 3)
+    with sluice.open(path) as f:
+        x = f["x"]
+        got = x.get(0, dtype=dtype)
+        assert got.dtype == np.dtype(dtype)
+        np.testing.assert_array_equal(got, wanted)
+        np.testing.assert_array_equal(x.get_rows([6, 1], step=0, dtype=dtype), wanted[[6, 1]])
+        strided = np.zeros((7, 4, 6), dtype)
+        x.get(0, out=strided[..., ::2])
+        np.testing.assert_array_equal(strided[..., ::2], wanted)
+        deferred = x.get(0, dtype=dtype, deferred=True)
+        f.perform_gets()
+        np.testing.assert_array_equal(deferred, wanted)
+
+
 def random_part(rng, extent):
     kind = rng.randrange(4)
     if kind == 0:

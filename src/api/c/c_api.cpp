@@ -95,10 +95,10 @@ int sluice_close(sluice_file* file) {
     try {
       f.file->close();
     } catch (...) {
-      f.forget_copies();
+      f.settle_copies();
       throw;
     }
-    f.forget_copies();
+    f.settle_copies();
   });
 }
 

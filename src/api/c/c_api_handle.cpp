@@ -215,11 +215,27 @@ using sluice::c_api::Failure;
 
 namespace {
 
+/// The output of an open file, else null.
+sluice::commit::Output* writing(const sluice_file* file) {
+  const bool is_file = file != nullptr && file->is_live && file->impl != nullptr;
+  return is_file ? file->impl->writing() : nullptr;
+}
+
 const Failure& failure_of(const sluice_file* file) {
   return file != nullptr && file->is_live ? file->failure : sluice::c_api::failure_of_thread();
 }
 
 }  // namespace
+
+int32_t sluice_holds_memory(const sluice_file* file) {
+  const auto* output = writing(file);
+  return output != nullptr && output->holds_memory() ? 1 : 0;
+}
+
+int32_t sluice_failed_together(const sluice_file* file) {
+  auto* output = writing(file);
+  return output != nullptr && output->failed_together() ? 1 : 0;
+}
 
 const char* sluice_last_error(const sluice_file* file) { return failure_of(file).message.c_str(); }
 int sluice_last_error_code(const sluice_file* file) { return failure_of(file).code; }

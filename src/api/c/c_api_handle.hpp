@@ -58,6 +58,12 @@ struct sluice_file {
     copies.clear();
     copied_bytes = 0;
   }
+  /// After a commit, or the refusal of one: then they are still needed.
+  void settle_copies() noexcept {
+    if (sluice_holds_memory(this) == 0) {
+      forget_copies();
+    }
+  }
 };
 
 struct sluice_ticket {

@@ -243,13 +243,13 @@ void commit_into(sluice_file& file, sluice_ticket** ticket, Commit&& commit) {
   auto receipt = ticket == nullptr ? nullptr : std::make_unique<sluice_ticket>();
   try {
     const sluice::Ticket done = commit();
-    file.forget_copies();
+    file.settle_copies();
     if (receipt) {
       receipt->ticket = done;
       *ticket = receipt.release();
     }
   } catch (...) {
-    file.forget_copies();
+    file.settle_copies();
     throw;
   }
 }
@@ -274,11 +274,11 @@ int sluice_abandon_step(sluice_file* file, const char* why) {
       f.impl->abandon(why == nullptr ? "" : why);
     } catch (...) {
       f.step.reset();
-      f.forget_copies();
+      f.settle_copies();
       throw;
     }
     f.step.reset();
-    f.forget_copies();
+    f.settle_copies();
   });
 }
 

@@ -103,7 +103,10 @@ void FileImpl::abandon(const std::string& why) {
                              (in_step ? ": the step was abandoned" : ": the commit was abandoned") +
                              (why.empty() ? "" : ": " + why))));
   try {
-    in_step ? out.end_step() : out.flush();
+    const commit::Receipt receipt = in_step ? out.end_step() : out.flush();
+    if (!receipt.skipped.empty()) {
+      return;
+    }
   } catch (const Error& e) {
     if (exec::ranks_unreachable(e) || (in_step && out.lost_earlier())) {
       throw;

@@ -238,9 +238,12 @@ void Output::keep_earlier(const Error& error) {
   // Values that do not fit would not fit the next time either.
   const bool may_keep =
       keeps_earlier_ && error.code() != Code::divergent && error.code() != Code::overflow;
-  std::int64_t state[] = {puts_.empty() ? 0 : 1, may_keep ? 0 : 1};
+  const auto digest = std::bit_cast<std::int64_t>(description_.digest());
+  std::int64_t state[] = {puts_.empty() ? 0 : 1, may_keep ? 0 : 1, digest, ~digest};
   exec::agree(transport_, nullptr, state);
-  if (state[0] != 0 && state[1] == 0 && copy_earlier()) {
+  // A rank that failed before it defined a variable has fewer of them.
+  const bool is_same = state[2] == ~state[3];
+  if (state[0] != 0 && state[1] == 0 && is_same && copy_earlier()) {
     return;
   }
   forget_step();

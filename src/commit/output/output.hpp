@@ -90,6 +90,8 @@ class Output {
   /// The current step was destroyed without its end, by mistake: close() will fail, on every rank,
   /// after closing. True for the first such step. Local.
   bool note_unended() noexcept;
+  /// Does anything that was put, and is not committed, point to memory of the caller? Local.
+  bool holds_memory() const noexcept { return puts_.holds_memory(); }
   /// Drops the current step and what was put since the last commit; was there any? Local.
   bool forget_uncommitted();
   /// Was the last call a commit that failed on every rank? Or is another rank lost?

@@ -53,6 +53,10 @@ class Puts {
   /// Turns small parts into blocks.
   void finish() { small_.finish(blocks_); }
   bool empty() const noexcept { return blocks_.empty() && rows_.empty() && joined_.empty(); }
+  /// Does anything point to memory of the caller?
+  bool holds_memory() const noexcept {
+    return blocks_.size() > copied_.blocks || rows_.size() > copied_.rows || !joined_.empty();
+  }
   std::span<const model::Block> blocks() const noexcept { return blocks_; }
   std::uint64_t bytes(const std::vector<model::Definition>& definitions) const;
   /// `keeps_memory`: the next rows will need as much.
