@@ -135,7 +135,13 @@ class MpiioFile final : public File {
 
   void read_collective(std::span<const ReadPiece> pieces) override {
     std::vector<Piece> all;
-    const std::uint64_t end = size();
+    std::uint64_t end = 0;
+    std::exception_ptr failure;
+    try {
+      end = size();
+    } catch (...) {
+      failure = std::current_exception();  // after the call, which the others are in
+    }
     std::string trouble;
     for (const ReadPiece& piece : pieces) {
       // Bytes beyond the end are not requested: collective calls of some implementations count
@@ -148,6 +154,7 @@ class MpiioFile final : public File {
       all.push_back({piece.offset, piece.bytes.data(), piece.bytes.size()});
     }
     transfer(all, false);
+    if (failure) std::rethrow_exception(failure);
     if (!trouble.empty()) throw Error(Code::truncated, path() + ": " + trouble);
   }
 

@@ -18,9 +18,9 @@ program errors
   call get_command_argument(1, path)
   x = reshape([1, 2, 3, 4, 5, 6], [3, 2])
   call check_opening()
+  call check_refused_commits()
   call check_puts()
   call check_states()
-  call check_refused_commits()
   call check_reading()
   if (rank == 0) print "(a)", "fortran errors: ok"
   if (command_argument_count() > 1) call be_stopped()

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "exec/transport/agree.hpp"
 #include "exec/transport/tags.hpp"
 #include "model/bytes.hpp"
 
@@ -44,6 +45,7 @@ bool TwoPhaseWrite::run(RoundSource& source, const plan::OwnRange& range) {
 
 bool TwoPhaseWrite::batch(std::uint64_t first, std::uint64_t last) {
   announce({first * window_bytes_, last * window_bytes_});
+  reserve();
   std::int64_t state = fine;
   if (failure_ || (window_ != nullptr && window_->failed())) {
     state = failed;
@@ -58,6 +60,24 @@ bool TwoPhaseWrite::batch(std::uint64_t first, std::uint64_t last) {
     state == crowded ? round_in_turn(number) : round(number);
   }
   return true;
+}
+
+/// Here, where a rank without memory can say so: in a round the others wait for its messages.
+void TwoPhaseWrite::reserve() noexcept {
+  if (failure_) {
+    return;
+  }
+  failure_ = failure_of([&] {
+    if (window_ != nullptr) {
+      window_->prepare();
+    }
+    if (!feeds_.empty()) {
+      buffers_.received.reserve(window_bytes_);
+    }
+    if (!targets_.empty()) {
+      buffers_.sent.reserve(window_bytes_);
+    }
+  });
 }
 
 void TwoPhaseWrite::announce(const plan::OwnRange& range) {

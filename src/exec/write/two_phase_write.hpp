@@ -53,6 +53,7 @@ class TwoPhaseWrite {
 
   bool batch(std::uint64_t first, std::uint64_t last);
   void announce(const plan::OwnRange& range);
+  void reserve() noexcept;
   std::vector<std::byte> describe(const std::vector<std::size_t>& items) const;
   Feed understand(const Parcel& parcel) const;
   bool is_crowded(std::uint64_t first, std::uint64_t last) const;

@@ -30,13 +30,19 @@ Window::~Window() {
   }
 }
 
+void Window::prepare() {
+  if (file_ != nullptr && staging_ == nullptr) {
+    staging_ = writer_->take();
+  }
+}
+
 void Window::begin(const Stretches& stretches, std::uint64_t own) {
   if (file_ == nullptr) {
     return;
   }
   stretches_ = stretches;
   own_ = own;
-  staging_ = staging_ != nullptr ? staging_ : writer_->take();
+  prepare();
   data_ = staging_->data();
   came_.clear();
 }

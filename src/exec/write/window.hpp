@@ -57,6 +57,8 @@ class Window {
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
+  /// Before a round that others take part in: has the memory of the next window.
+  void prepare();
   /// Begins the window of `stretches`, whose first byte is at position `own` of the own space.
   void begin(const Stretches& stretches, std::uint64_t own);
   /// Address of a byte of the own space inside the window.

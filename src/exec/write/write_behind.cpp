@@ -69,14 +69,22 @@ void WriteBehind::give_back_free() {
 
 Staging* WriteBehind::take() {
   std::unique_lock lock(mutex_);
-  if (Staging* const staging = free_.empty() ? another() : nullptr) {
-    return staging;
+  std::exception_ptr failure;
+  try {
+    if (Staging* const staging = free_.empty() ? another() : nullptr) {
+      return staging;
+    }
+  } catch (...) {
+    failure = std::current_exception();  // what is on its way comes back
   }
   const double began_s = free_.empty() ? model::now_s() : 0;
   while (pace_ == Pace::when_asked && free_.empty() && !queue_.empty()) {
     carry_out_front(lock);
   }
-  changed_.wait(lock, [&] { return !free_.empty(); });
+  changed_.wait(lock, [&] { return !free_.empty() || (failure && queue_.empty() && !busy_); });
+  if (free_.empty()) {
+    std::rethrow_exception(failure);
+  }
   waited_s_ += began_s != 0 ? model::now_s() - began_s : 0;
   Staging* staging = free_.back();
   free_.pop_back();
