@@ -200,6 +200,7 @@ void CommittedFile::commit(bool closing) {
                                 "the next flush, will do it");
     }
   }
+  lift_guard();  // of a flush that failed
   if (!state_.dirty) {
     return;
   }
@@ -261,11 +262,21 @@ void CommittedFile::sync_data() {
 /// Is anything held that lies below the frontier?
 bool CommittedFile::changes_committed() const { return held_.touches(0, frontier_); }
 
-/// Nothing was changed yet. Where this fails, recovery does it, or the next flush.
+std::uint64_t CommittedFile::raise_guard() {
+  state_.unsynced = state_.guarded = true;  // a write that fails may have landed all the same
+  return commit::raise_guard(*file_);
+}
+
+/// Nothing was changed yet. Where this fails, the next flush does it, or the close, or recovery by
+/// the record, which has to stay until then.
 void CommittedFile::lift_guard() noexcept {
+  if (!state_.guarded) {
+    return;
+  }
   try {
     state_.unsynced = true;
     commit::lift_guard(*file_);
+    state_.guarded = false;
   } catch (const std::exception&) {
     // as above
   }
@@ -338,8 +349,7 @@ void CommittedFile::change_in_place(bool synced, bool closing) {
   std::unique_ptr<commit::JournalRuns> record;
   try {
     if (synced && !defers && log_.has_previous()) {
-      state_.unsynced = true;
-      guard = commit::raise_guard(*file_);
+      guard = raise_guard();
     }
     if (synced && !told) {
       sync_data();
@@ -355,13 +365,11 @@ void CommittedFile::change_in_place(bool synced, bool closing) {
       sync_record(record != nullptr, told.has_value());
     }
   } catch (...) {
-    take_back(guard.has_value(), is_written);
+    take_back(is_written);
     throw;
   }
   if (!record) {
-    if (guard) {
-      lift_guard();
-    }
+    lift_guard();
     return;
   }
   // From here on the commit is there, whatever happens: recovery would carry it out.
@@ -389,10 +397,8 @@ void CommittedFile::sync_record(bool is_there, bool with_data) {
 
 /// The record may be complete on the disk, and must not count once anything else is written. The
 /// guard that is lifted here may stay on the disk: the record of the commit before lifts it, too.
-void CommittedFile::take_back(bool guarded, bool is_written) noexcept {
-  if (guarded) {
-    lift_guard();
-  }
+void CommittedFile::take_back(bool is_written) noexcept {
+  lift_guard();
   if (!is_written) {
     return;
   }
@@ -409,12 +415,13 @@ void CommittedFile::apply(commit::JournalRuns& runs, bool synced, bool guarded) 
   try {
     state_.unsynced = true;
     if (!guarded) {
-      commit::raise_guard(*file_);
+      raise_guard();
       if (synced) {
         file_->sync();
       }
     }
     commit::change_under_guard(*file_, runs, synced);
+    state_.guarded = false;
     applied_ = std::move(pending_);
   } catch (const std::exception& e) {
     state_.sync_failed = true;  // whichever call it was: another descriptor next time
@@ -422,62 +429,6 @@ void CommittedFile::apply(commit::JournalRuns& runs, bool synced, bool guarded) 
         ": the flush is durable, but not in place: the next flush, or "
         "sluice recover " +
         path_ + ", will do it");
-  }
-}
-
-/// What HDF5 gave back at the end. Nothing is lost where it stays. Without a journal: runs of its
-/// record may lie there.
-void CommittedFile::cut_to_end() noexcept {
-  try {
-    if (commits_ != 0 && end_ != 0 && file_->size() > end_) {
-      file_->resize(end_);
-    }
-  } catch (const std::exception&) {
-    // as above
-  }
-}
-
-void CommittedFile::close() {
-  if (!own_.is_here() || state_.closed) {
-    return;
-  }
-  try {
-    commit(true);
-  } catch (...) {
-    give_up();
-    throw;
-  }
-  state_.closed = true;
-  if (settings_.durability != Settings::Durability::none) {
-    sync_data();
-  }
-  if (log_.is_there()) {
-    log_.remove();
-  } else if (state_.names_changed && settings_.durability != Settings::Durability::none) {
-    storage_.sync_directory(path_);
-  }
-  cut_to_end();
-  checksums_.update(*file_);
-  if (settings_.durability != Settings::Durability::none) {
-    checksums_.sync();
-  }
-  file_.reset();
-  lease_.reset();
-}
-
-/// The file stays at its last commit. A journal that is in place is not needed, and would forbid
-/// other programs to change the file.
-void CommittedFile::give_up() noexcept {
-  state_.closed = true;
-  if (log_.is_there() && !pending_ && !state_.deferred && !state_.poisoned) {
-    try {
-      if (settings_.durability == Settings::Durability::step) {
-        sync_data();  // a guard that is lifted, but not durably, needs its record
-      }
-      log_.remove();
-    } catch (const std::exception&) {
-      // recovery finds that there is nothing to do
-    }
   }
 }
 

@@ -81,14 +81,16 @@ class CommittedFile {
   void note_lost(std::uint64_t offset, std::uint64_t length);
   void place_kept();
   bool changes_committed() const;
+  std::uint64_t raise_guard();
   void lift_guard() noexcept;
   void take_name(bool synced);
   std::optional<commit::JournalTail> tail();
   bool may_defer() const;
   void change_in_place(bool synced, bool closing);
   void sync_record(bool is_there, bool with_data);
-  void take_back(bool guarded, bool is_written) noexcept;
+  void take_back(bool is_written) noexcept;
   void apply(commit::JournalRuns& runs, bool synced, bool guarded);
+  void bring_in_place();
   void cut_to_end() noexcept;
   void give_up() noexcept;
 
@@ -117,6 +119,7 @@ class CommittedFile {
     bool data_lost = false;    ///< by a failed sync
     bool keeps_some = false;   ///< held_ has bytes beyond the frontier,
     bool keeps_fresh = false;  ///< and takes all: the file refused some
+    bool guarded = false;      ///< the guard may be in the file
     bool deferred = false;     ///< the last commit is in held_ and in its record, not in place
     bool names_changed = false;
     bool poisoned = false;

@@ -1,5 +1,5 @@
-"""T3 of the driver: every call of the storage fails once, or from then on until it is mended, with
-EIO and ENOSPC. The flush says so; the file stays at a flush that it may hold; the program goes on,
+"""T3 of the driver: every call of the storage fails once, or from then on until it is mended, or
+until the file is closed, with EIO and ENOSPC. The flush says so; the file stays at a flush that it may hold; the program goes on,
 and what it writes afterwards is in the file, or it is told that it is not."""
 
 import ctypes
@@ -77,18 +77,22 @@ def flush_again(f, whole, i):
         return 1
 
 
+ONCE, UNTIL_MENDED, UNTIL_CLOSED = 0, 1, 2
+
+
 def carry_out(watched, path, nth, number, persistent):
-    """Steps whose flush returned without an error, and how many calls failed."""
+    """Steps whose flush returned without an error, how many calls failed, and how many calls there
+    were before the close."""
     h5py._errors.silence_errors()
     whole = []
     failed = 0
     if nth:
-        watched.watched_fail(nth, number, persistent, 100)
+        watched.watched_fail(nth, number, int(persistent != ONCE), 100)
     try:
         f = h5py.File(path, "w")
     except OSError:
         watched.watched_heal()
-        return None, 1
+        return None, 1, 0
     for i in range(STEPS):
         is_written = False
         try:
@@ -98,25 +102,28 @@ def carry_out(watched, path, nth, number, persistent):
             whole.append(i)
         except (OSError, RuntimeError, ValueError, KeyError):
             failed += 1
-            if persistent:
+            if persistent == UNTIL_MENDED:
                 watched.watched_heal()
-            judge_now(path, whole, i)
+            if persistent != UNTIL_CLOSED:  # else nothing can be read either
+                judge_now(path, whole, i)
             if is_written:
                 failed += flush_again(f, whole, i)
             if i == 0 and not whole:
                 break  # what follows needs it
-        if persistent and failed:
+        if persistent == UNTIL_MENDED and failed:
             watched.watched_heal()
-    watched.watched_heal()
+    before_close = watched.watched_calls()
     try:
         f.close()
     except (OSError, RuntimeError, ValueError):
         failed += 1
-    return whole, failed
+    watched.watched_heal()
+    return whole, failed, before_close
 
 
 def trial(watched, folder, config, nth, number, persistent):
-    """In a child, so that nothing of it remains. Returns what went wrong, and failed calls."""
+    """In a child, so that nothing of it remains. Returns what went wrong, failed calls, all calls,
+    and those before the close."""
     path = os.path.join(folder, "file.h5")
     for name in os.listdir(folder):
         os.remove(os.path.join(folder, name))
@@ -126,8 +133,9 @@ def trial(watched, folder, config, nth, number, persistent):
         os.environ["HDF5_DRIVER_CONFIG"] = config
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         try:
-            whole, failed = carry_out(watched, path, nth, number, persistent)
-            os.write(theirs, json.dumps([whole, failed, watched.watched_calls()]).encode())
+            whole, failed, before = carry_out(watched, path, nth, number, persistent)
+            os.write(theirs,
+                     json.dumps([whole, failed, watched.watched_calls(), before]).encode())
         except AssertionError as problem:
             os.write(theirs, json.dumps(f"while it ran: {problem}").encode())
         finally:
@@ -137,13 +145,13 @@ def trial(watched, folder, config, nth, number, persistent):
     text = os.read(ours, 65536)
     os.close(ours)
     if not text:
-        return "the program ended", 0, 0
+        return "the program ended", 0, 0, 0
     told = json.loads(text)
     if isinstance(told, str):
-        return told, 1, 0
-    whole, failed, calls = told
+        return told, 1, 0, 0
+    whole, failed, calls, before = told
     if whole is None:
-        return None, failed, calls
+        return None, failed, calls, before
     try:
         if os.path.exists(path + ".sluice-journal"):
             subprocess.run([sys.executable, "-c",
@@ -155,10 +163,10 @@ def trial(watched, folder, config, nth, number, persistent):
                                   env={**os.environ, "HDF5_DRIVER": ""}, capture_output=True,
                                   text=True, check=False)
             if done.returncode != 0:
-                return done.stderr.strip().splitlines()[-1], failed, calls
+                return done.stderr.strip().splitlines()[-1], failed, calls, before
     except (OSError, subprocess.CalledProcessError) as problem:
-        return str(problem), failed, calls
-    return None, failed, calls
+        return str(problem), failed, calls, before
+    return None, failed, calls, before
 
 
 def main():
@@ -170,18 +178,23 @@ def main():
     faults = []
     every = 1 if recorded.IS_LONG else 59
     for config in CONFIGS:
-        wrong, failed, calls = trial(watched, folder, config, 0, 0, 0)
+        wrong, failed, calls, before_close = trial(watched, folder, config, 0, 0, ONCE)
         assert wrong is None and failed == 0, wrong
         all_calls += calls
-        for number, persistent in itertools.product((errno.EIO, errno.ENOSPC), (0, 1)):
+        for number, persistent in itertools.product((errno.EIO, errno.ENOSPC),
+                                                    (ONCE, UNTIL_MENDED, UNTIL_CLOSED)):
             first = 1 + (number + 3 * persistent) % every
-            for nth in range(first, calls + 1, every):
-                wrong, failed, _ = trial(watched, folder, config, nth, number, persistent)
+            chosen = set(range(first, calls + 1, every))
+            if persistent != UNTIL_MENDED and number == errno.EIO:
+                chosen |= set(range(before_close + 1, calls + 1))  # every one of the close
+            for nth in sorted(chosen):
+                wrong, failed, *_ = trial(watched, folder, config, nth, number, persistent)
                 trials += 1
                 errors += 1 if failed else 0
                 if wrong:
                     faults.append(f"call {nth} {errno.errorcode[number]} "
-                                  f"{'until mended' if persistent else 'once'} {config}: {wrong}")
+                                  f"{('once', 'until mended', 'until closed')[persistent]} "
+                                  f"{config}: {wrong}")
     shutil.rmtree(folder)
     for fault in faults[:20]:
         print(fault)
