@@ -17,6 +17,7 @@
 #include "plugin/hdf5_abi.hpp"
 #include "plugin/hdf5_caches.hpp"
 #include "plugin/hdf5_errors.hpp"
+#include "plugin/hdf5_library.hpp"
 #include "plugin/open_files.hpp"
 #include "plugin/say.hpp"
 #include "sluice/error.hpp"
@@ -64,8 +65,9 @@ abi::Status guarded(abi::File* file, const void* caller, Failed call, Action&& a
   return abi::failed;
 }
 
-Opening opening_of(unsigned flags) {
+Opening opening_of(unsigned flags, const void* caller) {
   Opening opening;
+  opening.library = library_at(caller);
   opening.writes = (flags & abi::access_read_write) != 0;
   opening.creates = (flags & abi::access_create) != 0;
   opening.truncates = (flags & abi::access_truncate) != 0;
@@ -87,7 +89,8 @@ abi::File* open_file(const char* name, unsigned flags, abi::Id, abi::Address) {
   }
   try {
     const Settings settings = settings_of(driver_storage(), name);
-    opened->file = OpenFile::open(driver_storage(), name, opening_of(flags), settings).release();
+    const Opening opening = opening_of(flags, caller);
+    opened->file = OpenFile::open(driver_storage(), name, opening, settings).release();
     return &opened->base;
   } catch (const Error& e) {
     if (!is_usual(e.code())) {

@@ -8,6 +8,12 @@
 
 namespace sluice::plugin {
 
+/// Tells the loaded libraries of a process apart; null: the address is in none.
+inline const void* library_at(const void* address) {
+  Dl_info found = {};
+  return ::dladdr(address, &found) != 0 ? found.dli_fbase : nullptr;
+}
+
 /// Looks names up in the loaded library that holds an address.
 class Hdf5Library {
  public:

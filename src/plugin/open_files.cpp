@@ -19,9 +19,15 @@ namespace sluice::plugin {
 
 namespace {
 
+/// A file that is written, and the HDF5 that writes it.
+struct Writing {
+  std::weak_ptr<CommittedFile> file;
+  const void* library = nullptr;
+};
+
 struct Registry {
   std::mutex mutex;
-  std::map<std::string, std::weak_ptr<CommittedFile>> written;
+  std::map<std::string, Writing> written;
 };
 
 Registry& registry() {
@@ -107,8 +113,8 @@ std::unique_ptr<OpenFile> OpenFile::open(storage::Storage& storage, const std::s
   const std::string key = key_of(storage, path);
   std::unique_ptr<OpenFile> open(new OpenFile);
   const std::lock_guard lock(registry().mutex);
-  std::weak_ptr<CommittedFile>& known = registry().written[key];
-  std::shared_ptr<CommittedFile> written = known.lock();
+  Writing& known = registry().written[key];
+  std::shared_ptr<CommittedFile> written = known.file.lock();
   if (written && !written->is_here()) {
     written.reset();  // of the parent of this process
   }
@@ -117,6 +123,15 @@ std::unique_ptr<OpenFile> OpenFile::open(storage::Storage& storage, const std::s
   }
   if (written && opening.truncates) {
     throw Error(Code::locked, path + ": is open in this program: close it first");
+  }
+  const bool is_others = written && known.library != opening.library;
+  if (is_others && opening.writes) {
+    throw Error(Code::locked, path +
+                                  ": is already being written by this program, through another "
+                                  "HDF5 library: close that file first");
+  }
+  if (is_others) {
+    written.reset();  // it is read as by another program
   }
   if (!written && opening.writes) {
     if (opening.swmr) {
@@ -130,14 +145,16 @@ std::unique_ptr<OpenFile> OpenFile::open(storage::Storage& storage, const std::s
     }
     written = creates ? CommittedFile::create(storage, key, settings, opening.exclusive)
                       : CommittedFile::reopen(storage, key, settings);
-    known = written;
+    known = {written, opening.library};
   }
   if (written) {
     open->identity_ = written->identity();
     open->written_ = std::move(written);
     return open;
   }
-  registry().written.erase(key);
+  if (!is_others) {
+    registry().written.erase(key);
+  }
   open->read_ = open_to_read(storage, key, settings);
   require_closed(*open->read_, opening.swmr);
   open->identity_ = open->read_->identity();
@@ -162,7 +179,7 @@ OpenFile::~OpenFile() {
   const std::string key = written_->path();
   written_.reset();
   const auto found = registry().written.find(key);
-  if (found != registry().written.end() && found->second.expired()) {
+  if (found != registry().written.end() && found->second.file.expired()) {
     registry().written.erase(found);
   }
 }

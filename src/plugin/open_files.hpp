@@ -1,8 +1,10 @@
 // The files that a process has open through the driver: HDF5 may open one a second time, and must
 // then find the same file.
 //
-// Invariant: there is at most one CommittedFile of a path in a process; it is closed when the last
-// OpenFile of it is.
+// Invariants: there is at most one CommittedFile of a path in a process; it is closed when the last
+// OpenFile of it is. It is used by one HDF5: a process may have several (the wheels of h5py,
+// netCDF4 and PyTables bring their own), each of which knows its own end of allocation only. To the
+// others the file is as one that another program writes.
 #pragma once
 
 #include <memory>
@@ -21,6 +23,7 @@ struct Opening {
   bool truncates = false;  ///< what is there goes
   bool exclusive = false;  ///< there must be nothing
   bool swmr = false;
+  const void* library = nullptr;  ///< the HDF5 that asks
 };
 
 /// One opening of a file: of one that is written, or only read.

@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 import h5py
+import netCDF4
 import numpy
 
 import recorded
@@ -70,6 +71,48 @@ def test_two_handles_are_one_file():
             assert three["y"][()] == 2
         one["z"] = 3
     assert plain("print(sorted(h5py.File(sys.argv[1])))", path) == "['x', 'y', 'z']"
+
+
+def hdf5_of(module):
+    """The library of HDF5 that an extension of Python uses."""
+    for line in subprocess.run(["ldd", module.__file__], capture_output=True, text=True,
+                               check=True).stdout.splitlines():
+        if "libhdf5" in line and "_hl" not in line:
+            return os.path.realpath(line.split()[2])
+    raise AssertionError(f"{module} has no HDF5")
+
+
+def test_another_hdf5_of_the_program_is_as_another_program():
+    """The wheels bring an HDF5 each, and all load the same driver."""
+    if hdf5_of(h5py.h5) == hdf5_of(netCDF4._netCDF4):
+        print("h5py and netCDF4 share their HDF5: nothing to try")
+        return
+    path = path_of("libraries.nc")
+    with netCDF4.Dataset(path, "w") as f:
+        f.createDimension("x", 50)
+        f.createVariable("v", "f8", ("x",))[:] = 1.5
+    with h5py.File(path, "r+") as f:
+        f["more"] = numpy.arange(100000)
+        f.flush()
+        f["much"] = numpy.ones(100000)
+        with netCDF4.Dataset(path) as other:
+            assert (other["v"][:] == 1.5).all()
+            assert "much" not in other.variables
+        for mode in "aw":
+            try:
+                netCDF4.Dataset(path, mode)
+                raise AssertionError("a second writer")
+            except OSError:
+                pass
+        with netCDF4.Dataset(path) as other:
+            assert (other["v"][:] == 1.5).all()
+        f["last"] = numpy.full(100000, 7)
+    told = plain("f = h5py.File(sys.argv[1]); print(f['more'][-1], f['much'][:].sum(), "
+                 "(f['last'][:] == 7).all(), f['v'][3])", path)
+    assert told == "99999 100000.0 True 1.5", told
+    with netCDF4.Dataset(path, "a") as f:
+        f["v"][:] = 2.5
+    assert plain("print(h5py.File(sys.argv[1])['v'][3])", path) == "2.5"
 
 
 def test_the_second_writer_is_told_who_writes():
