@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "mpiio/file.hpp"
+#include "mpiio/kept.hpp"
 #include "mpiio/pending.hpp"
 #include "sluice/error.hpp"
 #include "storage/file_system.hpp"
@@ -234,6 +235,16 @@ File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
   return file.release();
 }
 
+namespace {
+
+/// Some file systems write only now, or now say that a quota is exceeded.
+void end_storage(File& file, Kept& kept) {
+  kept.run([&] { file.storage->close(); });
+  file.storage.reset();
+}
+
+}  // namespace
+
 void close_file(File* closing) {
   const std::unique_ptr<File> file(closing);
   if (file->behind) {
@@ -246,21 +257,29 @@ void close_file(File* closing) {
   each_then_first(
       *file,
       [&] {
-        if (file->behind) {
-          file->behind->rethrow();
-        }
+        Kept kept;
+        kept.run([&] {
+          if (file->behind) {
+            file->behind->rethrow();
+          }
+        });
         if (file->rank != 0) {
-          file->storage.reset();
+          end_storage(*file, kept);
         }
+        kept.rethrow();
       },
       [&] {
-        if (file->behind) {
-          file->storage->sync();  // on one node: it covers the bytes of all
-        }
-        file->storage.reset();
+        Kept kept;
+        kept.run([&] {
+          if (file->behind) {
+            file->storage->sync();  // on one node: it covers the bytes of all
+          }
+        });
+        end_storage(*file, kept);
         if ((file->mode & MPI_MODE_DELETE_ON_CLOSE) != 0) {
           file->files->remove(file->path);
         }
+        kept.rethrow();
       });
 }
 

@@ -167,6 +167,11 @@ class DirectFile final : public PosixFile {
 
   std::size_t alignment() const override { return direct_fd_ < 0 ? 1 : needs_.offset; }
   void keep_cached(bool is_wanted) override { keeps_cached_.store(is_wanted); }
+  void close() override {
+    const int problem = close_direct();
+    PosixFile::close();
+    if (problem != 0) throw system_error(path(), "close", problem);
+  }
 
  private:
   std::size_t head_bytes(std::uint64_t offset, std::size_t bytes) const {
@@ -209,9 +214,10 @@ class DirectFile final : public PosixFile {
     return landed;
   }
 
-  void close_direct() {
-    if (direct_fd_ >= 0) calls().close(direct_fd_);
-    direct_fd_ = -1;
+  /// Returns its errno, or 0.
+  int close_direct() {
+    const int fd = std::exchange(direct_fd_, -1);
+    return fd >= 0 && calls().close(fd) != 0 ? errno : 0;
   }
 
   const std::shared_ptr<BouncePool> pool_;

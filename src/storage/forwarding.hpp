@@ -40,6 +40,7 @@ class ForwardingFile : public File {
   void keep_cached(bool is_wanted) override { inner().keep_cached(is_wanted); }
   void drop_cache() override { inner().drop_cache(); }
   const std::string& path() const override { return inner().path(); }
+  void close() override { inner().close(); }
 
  protected:
   /// For wrappers that open their file on demand: they override inner().

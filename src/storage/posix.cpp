@@ -127,8 +127,17 @@ PosixFile::PosixFile(const SystemCalls& calls, const Place& place, std::string p
 PosixFile::PosixFile(const SystemCalls& calls, std::string path, int descriptor)
     : calls_(calls), path_(std::move(path)), fd_(descriptor) {}
 
-// Errors of close() about unsynced bytes do not matter: nothing was promised; sync() reports them.
-PosixFile::~PosixFile() { calls_.close(fd_); }
+// Here errors of close() about unsynced bytes do not matter: nothing was promised; sync() reports
+// them.
+PosixFile::~PosixFile() {
+  if (fd_ >= 0) calls_.close(fd_);
+}
+
+// Not tried again, whatever the error is: the descriptor is gone, and may be another file's.
+void PosixFile::close() {
+  const int fd = std::exchange(fd_, -1);
+  if (fd >= 0 && calls_.close(fd) != 0) throw system_error(path_, "close", errno);
+}
 
 /// Keeps SIGXFSZ away from a write that ends at `end`, where it may be sent. The limit is asked for
 /// again at every MiB that the file grows: for each small write it would cost as much as the write.

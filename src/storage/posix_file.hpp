@@ -47,6 +47,7 @@ class PosixFile : public File {
   std::size_t read_bytes() const override { return 256 << 10; }
   void drop_cache() override;
   const std::string& path() const override { return path_; }
+  void close() override;
   /// For foreign_file.hpp.
   std::unique_ptr<RangeLock> lock_range(const ByteRange& range, bool is_exclusive);
 

@@ -146,6 +146,10 @@ class File {
   /// Tells the operating system to forget cached pages of this file (for cold benchmarks).
   virtual void drop_cache() {}
   virtual const std::string& path() const = 0;
+  /// Ends the use of the file as the destructor does, but a failure is thrown: some file systems
+  /// write, or count a quota, only then. For who does not sync(). Only the destructor may follow,
+  /// also after a failure.
+  virtual void close() {}
 
   /// The objects of a store; null for a file.
   virtual Objects* objects() { return nullptr; }

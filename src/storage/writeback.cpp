@@ -124,6 +124,10 @@ class WritebackFile final : public PosixFile {
     }
   }
   void begin_sync() override { calls().begin_writeback(descriptor(), 0, 0); }
+  void close() override {
+    beginner_.reset();  // its thread uses the descriptor
+    PosixFile::close();
+  }
 
  private:
   HomePtr<Beginner> beginner_{new Beginner(calls(), descriptor())};  // ends before the file

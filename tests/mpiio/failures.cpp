@@ -1,5 +1,5 @@
 // The same class of error on every rank, and no hang, whatever fails on one of them: the program
-// replaces the C library's pwrite and pread and makes them fail on the last rank only.
+// replaces the C library's pwrite, pread and close and makes them fail on the last rank only.
 // failures FILE; exits with 1 where a class is another one.
 #include <cerrno>
 #include <cstdio>
@@ -8,11 +8,14 @@
 #include <mpi.h>
 #include <string>
 #include <sys/types.h>
+#include <unistd.h>
 #include <vector>
 
 namespace {
 
 int fails_with = 0;
+int close_fails_with = 0;  ///< of the file
+std::string file_name;
 int rank = 0;
 int ranks = 1;
 int wrong = 0;
@@ -121,6 +124,17 @@ void check_writes(const char* name) {
   expect("close", MPI_File_close(&file), MPI_SUCCESS);
 }
 
+/// Some file systems say only at the close that there is no space.
+void check_closes(const char* name) {
+  for (const auto& [number, right] :
+       {std::pair{EDQUOT, MPI_ERR_NO_SPACE}, std::pair{EIO, MPI_ERR_IO}}) {
+    MPI_File file = open_for_all(name);
+    close_fails_with = rank == ranks - 1 ? number : 0;
+    expect("close", MPI_File_close(&file), right);
+    close_fails_with = 0;
+  }
+}
+
 void check_opens(const std::string& name) {
   MPI_File file = MPI_FILE_NULL;
   const auto open = [&](const char* path, int mode) {
@@ -165,13 +179,28 @@ ssize_t pread(int fd, void* into, size_t bytes, off_t at) {
 ssize_t pread64(int fd, void* into, size_t bytes, off_t at) {
   return read_or_fail("pread64", fd, into, bytes, at);
 }
+int close(int fd) {
+  char place[64];
+  char target[4096] = {};
+  std::snprintf(place, sizeof place, "/proc/self/fd/%d", fd);
+  const bool is_meant = close_fails_with != 0 && readlink(place, target, sizeof target - 1) > 0 &&
+                        file_name == target;
+  const int result = reinterpret_cast<int (*)(int)>(dlsym(RTLD_NEXT, "close"))(fd);
+  if (is_meant) {
+    errno = close_fails_with;
+    return -1;
+  }
+  return result;
+}
 }
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  file_name = argv[argc - 1];
   check_writes(argv[argc - 1]);
+  check_closes(argv[argc - 1]);
   check_opens(argv[argc - 1]);
   int all = 0;
   MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

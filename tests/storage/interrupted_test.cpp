@@ -239,6 +239,32 @@ TEST_P(Interrupted, HugeTransfersAreSplitWithoutAGap) {
   ::munmap(memory, most);
 }
 
+// A file system that says only at the close that there is no space; the descriptor is gone then.
+TEST(Close, AFailureIsThrownAndNothingIsClosedTwice) {
+  static int closed;
+  SystemCalls calls = real_system_calls();
+  calls.close = [](int fd) {
+    ++closed;
+    ::close(fd);
+    errno = EDQUOT;
+    return -1;
+  };
+  const Scratch scratch;
+  for (const auto& storage : {make_posix(calls), make_writeback(calls), make_direct(calls)}) {
+    auto file = storage->open(scratch / storage->name(), Access::create);
+    const std::vector<std::byte> bytes(256 << 10);
+    file->write(0, bytes);  // the writeback of which a thread begins
+    closed = 0;
+    EXPECT_EQ(error_of([&] { file->close(); }).code(), Code::no_space) << storage->name();
+    const int then = closed;
+    EXPECT_GE(then, 1);
+    file.reset();
+    EXPECT_EQ(closed, then) << storage->name();
+  }
+  auto file = make_posix()->open(scratch / "b", Access::create);
+  file->close();
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, Interrupted, testing::Bool(), [](const auto& which) {
   return std::string(which.param ? "direct" : "posix");
 });
