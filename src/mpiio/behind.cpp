@@ -40,14 +40,14 @@ class Open {
     if (::getpid() != process_) {
       return;  // forked: the threads are the parent's
     }
-    try {
-      const std::lock_guard lock(mutex_);
-      for (Behind* const behind : behinds_) {
+    const std::lock_guard lock(mutex_);
+    for (Behind* const behind : behinds_) {
+      try {  // of each: the others' bytes are written whatever one has met
         behind->wait_own();
         behind->rethrow();
+      } catch (const std::exception& e) {
+        say(std::string("at the end of the process, with a file that was not closed: ") + e.what());
       }
-    } catch (const std::exception& e) {
-      say(std::string("at the end of the process, with a file that was not closed: ") + e.what());
     }
   }
 

@@ -10,6 +10,7 @@
 #include <mpi.h>
 #include <string>
 #include <sys/types.h>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -24,10 +25,19 @@ int wrong = 0;
 using Write = ssize_t (*)(int, const void*, size_t, off_t);
 using Sync = int (*)(int);
 
+/// Files whose name says so.
+bool is_full(int fd) {
+  char place[64];
+  char target[4096] = {};
+  std::snprintf(place, sizeof place, "/proc/self/fd/%d", fd);
+  return readlink(place, target, sizeof target - 1) > 0 &&
+         std::string(target).find(".full") != std::string::npos;
+}
+
 ssize_t write_or_fail(const char* name, int fd, const void* from, size_t bytes, off_t at) {
   ++writes_since_sync;
-  if (fails_with != 0) {
-    errno = fails_with;
+  if (fails_with != 0 || is_full(fd)) {
+    errno = fails_with != 0 ? fails_with.load() : ENOSPC;
     return -1;
   }
   return reinterpret_cast<Write>(dlsym(RTLD_NEXT, name))(fd, from, bytes, at);
@@ -200,12 +210,20 @@ void check_budget(const char* name) {
   std::fprintf(stderr, "rank %d: %d MiB more\n", rank, static_cast<int>(more));
 }
 
-/// A program that ends without closing its file.
-[[noreturn]] void end_without_close(const char* name) {
-  MPI_File file = open_for(MPI_COMM_WORLD, name);
-  for (int step = 0; step < 3; ++step) {
-    write_block(file, step * ranks + rank, filled(step + 1));
+/// A program that ends without closing its files, of which some cannot be written.
+[[noreturn]] void end_without_close(const std::string& name) {
+  // Which of several comes first at the end is not known: more than one of either kind.
+  std::vector<std::string> names{name, name + ".full", name + ".2", name + ".full2"};
+  std::vector<MPI_File> files;
+  for (const std::string& one : names) {
+    files.push_back(open_for(MPI_COMM_WORLD, one.c_str()));
   }
+  for (int step = 0; step < 3; ++step) {
+    write_block(files[0], step * ranks + rank, filled(step + 1));
+    write_block(files[2], step * ranks + rank, filled(step + 1));
+  }
+  write_block(files[1], rank, filled(1));
+  write_block(files[3], rank, filled(1));
   MPI_Finalize();
   std::exit(0);
 }

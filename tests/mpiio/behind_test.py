@@ -92,9 +92,13 @@ class Behind(unittest.TestCase):
         for abi in TESTED:
             with self.subTest(abi=abi):
                 self.file.unlink(missing_ok=True)
-                run(abi, 3, "behind", "exit", self.file)
-                content = self.file.read_bytes()
-                self.assertEqual(content, b"".join(bytes([step]) * 900_000 for step in (1, 2, 3)))
+                done = run(abi, 3, "behind", "exit", self.file)
+                right = b"".join(bytes([step]) * 900_000 for step in (1, 2, 3))
+                for end in ("", ".2"):
+                    self.assertEqual(pathlib.Path(f"{self.file}{end}").read_bytes(), right)
+                for end in (".full", ".full2"):
+                    said = f"{self.file}{end}: write of "
+                    self.assertEqual(done.stderr.count(said), 3, done.stderr)
 
     def test_between_nodes(self):
         """There writes go through, and the report says so."""
