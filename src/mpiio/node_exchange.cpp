@@ -184,13 +184,6 @@ class NodeRounds {
 
 namespace {
 
-/// What rank 0 offers to the others.
-struct Offer {
-  storage::SharedMemory::Key key;
-  std::int64_t window_bytes = 0;
-  std::int64_t aggregators = 0;
-};
-
 /// The set that the process keeps while no file uses it. Any thread.
 class Idle {
  public:
@@ -214,28 +207,18 @@ class Idle {
   SharedWindows::Set set_;
 };
 
-SharedWindows::Set make_set(const Domains& domains) {
-  SharedWindows::Set set =
-      Idle::all().take([&](const SharedWindows::Set& kept) { return kept.has_room_for(domains); });
-  if (!set.memory) {
-    set.window_bytes = domains.window_bytes;
-    set.aggregators = domains.aggregators;
-    set.memory = storage::SharedMemory::make(
-        static_cast<std::uint64_t>(2 * set.aggregators * stride_of(set.window_bytes)));
-    set.memory->reserve(0, set.memory->bytes());
-  }
-  return set;
+/// `value` of rank 0.
+template <class Value>
+void broadcast(Value& value, MPI_Comm comm) {
+  check(mpi.Bcast(&value, static_cast<int>(sizeof value), MPI_BYTE, 0, comm), "shared memory");
 }
 
-SharedWindows::Set accept(const Offer& offer) {
-  SharedWindows::Set set = Idle::all().take(
-      [&](const SharedWindows::Set& kept) { return kept.memory->key().nonce == offer.key.nonce; });
-  if (!set.memory) {
-    set.memory = storage::SharedMemory::attach(offer.key);
-  }
-  set.window_bytes = offer.window_bytes;
-  set.aggregators = static_cast<int>(offer.aggregators);
-  return set;
+/// Of all ranks.
+bool have_all(bool has_own, MPI_Comm comm) {
+  const int lacks = has_own ? 0 : 1;
+  int any_lacks = lacks;
+  check(mpi.Allreduce(&lacks, &any_lacks, 1, MPI_INT, MPI_MAX, comm), "shared memory");
+  return any_lacks == 0;
 }
 
 }  // namespace
@@ -243,6 +226,58 @@ SharedWindows::Set accept(const Offer& offer) {
 SharedWindows::~SharedWindows() {
   if (set_.memory && !is_dirty_) {
     Idle::all().keep(std::move(set_));
+  }
+}
+
+/// What all ranks kept: as many share it as there are, and each of them had it, so no other does.
+bool SharedWindows::take_idle(MPI_Comm comm, int rank, const Domains& domains) {
+  std::uint64_t nonce = 0;
+  if (rank == 0) {
+    set_ = Idle::all().take(
+        [&](const Set& kept) { return kept.has_room_for(domains) && kept.ranks == domains.ranks; });
+    nonce = set_.memory ? set_.memory->key().nonce : 0;
+  }
+  broadcast(nonce, comm);
+  if (nonce == 0) {
+    return false;
+  }
+  if (rank != 0) {
+    set_ = Idle::all().take([&](const Set& kept) {
+      return kept.memory->key().nonce == nonce && kept.ranks == domains.ranks;
+    });
+  }
+  if (have_all(set_.memory != nullptr, comm)) {
+    return true;
+  }
+  set_ = {};  // some ranks may be another group's
+  return false;
+}
+
+/// New memory, on all ranks or on none.
+void SharedWindows::make(MPI_Comm comm, int rank, const Domains& domains) {
+  storage::SharedMemory::Key key;
+  Set set{nullptr, domains.window_bytes, domains.aggregators, domains.ranks};
+  const auto attempt = [&](auto&& action) {
+    try {
+      action();
+    } catch (const Error&) {
+      set.memory.reset();  // the key, or the agreement, says so
+    }
+  };
+  if (rank == 0) {
+    attempt([&] {
+      set.memory = storage::SharedMemory::make(
+          static_cast<std::uint64_t>(2 * set.aggregators * stride_of(set.window_bytes)));
+      set.memory->reserve(0, set.memory->bytes());
+      key = set.memory->key();
+    });
+  }
+  broadcast(key, comm);
+  if (rank != 0 && key.bytes > 0) {
+    attempt([&] { set.memory = storage::SharedMemory::attach(key); });
+  }
+  if (have_all(set.memory != nullptr, comm)) {
+    set_ = std::move(set);
   }
 }
 
@@ -254,28 +289,10 @@ bool SharedWindows::prepare(MPI_Comm comm, int rank, const Domains& domains) {
     return true;
   }
   set_ = {};
-  Offer offer;
-  const auto attempt = [&](auto&& action) {
-    try {
-      action();
-    } catch (const Error&) {
-      set_ = {};  // the key, or the agreement, says so
-    }
-  };
-  if (rank == 0) {
-    attempt([&] {
-      set_ = make_set(domains);
-      offer = {set_.memory->key(), set_.window_bytes, set_.aggregators};
-    });
+  if (!take_idle(comm, rank, domains)) {
+    make(comm, rank, domains);
   }
-  check(mpi.Bcast(&offer, static_cast<int>(sizeof offer), MPI_BYTE, 0, comm), "shared memory");
-  if (rank != 0 && offer.key.bytes > 0) {
-    attempt([&] { set_ = accept(offer); });
-  }
-  const int failed = set_.memory ? 0 : 1;
-  int any_failed = failed;
-  check(mpi.Allreduce(&failed, &any_failed, 1, MPI_INT, MPI_MAX, comm), "shared memory");
-  is_refused_ = any_failed != 0;
+  is_refused_ = set_.memory == nullptr;
   return !is_refused_;
 }
 

@@ -19,7 +19,8 @@
 namespace sluice::mpiio {
 
 /// Of one file; made at the first exchange that is large enough, and kept. When the file is closed
-/// a process keeps one set, whose memory was touched, for the next file of the same ranks.
+/// a process keeps one set, whose memory was touched, for the next file of exactly the same ranks:
+/// two groups of ranks have no common barrier, and must not exchange through the same windows.
 class SharedWindows {
  public:
   SharedWindows() = default;
@@ -41,6 +42,7 @@ class SharedWindows {
     std::unique_ptr<storage::SharedMemory> memory;
     std::int64_t window_bytes = 0;
     int aggregators = 0;
+    int ranks = 0;  ///< that share it
 
     bool has_room_for(const Domains& domains) const {
       return memory && domains.window_bytes <= window_bytes && domains.aggregators <= aggregators;
@@ -48,6 +50,8 @@ class SharedWindows {
   };
 
  private:
+  bool take_idle(MPI_Comm comm, int rank, const Domains& domains);
+  void make(MPI_Comm comm, int rank, const Domains& domains);
   std::byte* window(int aggregator, int half) const;
 
   Set set_;

@@ -72,6 +72,13 @@ class Programs(unittest.TestCase):
                 with self.subTest(abi=abi, ranks=ranks):
                     run(abi, ranks, "calls", self.folder / "calls.dat", preload=library(abi))
 
+    def test_agreements(self):
+        for abi in TESTED:
+            for case, ranks in (("groups", 4),):
+                with self.subTest(abi=abi, case=case, ranks=ranks):
+                    run(abi, ranks, "agreements", case, self.folder / "agreed.dat",
+                        preload=library(abi))
+
     def test_shapes(self):
         for abi in TESTED:
             for preload in (None, library(abi)) if IS_LONG else (library(abi),):

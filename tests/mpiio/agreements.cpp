@@ -1,0 +1,119 @@
+// What ranks agree on though they come with different things, or at different times; and what
+// threads of one rank share. agreements CASE FILE; exits with 1 where something is wrong.
+#include <cstdio>
+#include <mpi.h>
+#include <string>
+#include <vector>
+
+namespace {
+
+int rank = 0;
+int ranks = 1;
+int wrong = 0;
+std::string name;
+
+void expect(bool is_true, const char* what) {
+  if (!is_true) {
+    std::fprintf(stderr, "rank %d: %s\n", rank, what);
+    ++wrong;
+  }
+}
+
+MPI_File open(MPI_Comm comm, const std::string& path, int mode, MPI_Info info = MPI_INFO_NULL) {
+  MPI_File file = MPI_FILE_NULL;
+  expect(MPI_File_open(comm, path.c_str(), mode, info, &file) == MPI_SUCCESS, "open");
+  return file;
+}
+
+constexpr int piece = 512;
+constexpr int pieces = 2048;
+
+/// A view in which the ranks' pieces alternate.
+MPI_Datatype alternating(int among) {
+  MPI_Datatype rows = MPI_DATATYPE_NULL;
+  MPI_Type_vector(pieces, piece, piece * among, MPI_BYTE, &rows);
+  MPI_Type_commit(&rows);
+  return rows;
+}
+
+/// What rank `whose` of a group writes; the groups and the times differ.
+char value(int group, int whose, int time) {
+  return static_cast<char>(1 + group * 64 + time * 8 + whose);
+}
+
+/// Writes together, and reads the whole file alone.
+void write_and_check(MPI_File file, MPI_Comm comm, int group, int time, const char* what) {
+  int own = 0;
+  int all = 1;
+  MPI_Comm_rank(comm, &own);
+  MPI_Comm_size(comm, &all);
+  const std::vector<char> bytes(std::size_t{piece} * pieces, value(group, own, time));
+  expect(MPI_File_write_at_all(file, 0, bytes.data(), piece * pieces, MPI_BYTE,
+                               MPI_STATUS_IGNORE) == MPI_SUCCESS,
+         what);
+  MPI_File_sync(file);
+  MPI_Barrier(comm);
+  std::vector<char> back(std::size_t{piece} * pieces);
+  expect(MPI_File_read_at_all(file, 0, back.data(), piece * pieces, MPI_BYTE, MPI_STATUS_IGNORE) ==
+             MPI_SUCCESS,
+         what);
+  expect(back == bytes, what);
+  MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+  std::vector<char> whole(std::size_t{piece} * pieces * static_cast<std::size_t>(all));
+  MPI_File_read_at(file, 0, whole.data(), piece * pieces * all, MPI_BYTE, MPI_STATUS_IGNORE);
+  for (std::size_t at = 0; at < whole.size(); at += piece) {
+    const int whose = static_cast<int>(at / piece) % all;
+    if (whole[at] != value(group, whose, time) || whole[at + piece - 1] != whole[at]) {
+      expect(false, what);
+      break;
+    }
+  }
+}
+
+void write_in_view(MPI_Comm comm, const std::string& path, int group, int time, const char* what) {
+  int own = 0;
+  int all = 1;
+  MPI_Comm_rank(comm, &own);
+  MPI_Comm_size(comm, &all);
+  MPI_Datatype rows = alternating(all);
+  MPI_File file = open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR);
+  MPI_File_set_view(file, MPI_Offset{piece} * own, MPI_BYTE, rows, "native", MPI_INFO_NULL);
+  write_and_check(file, comm, group, time, what);
+  MPI_File_close(&file);
+  MPI_Type_free(&rows);
+}
+
+/// Files of all ranks, then of groups at the same time, whose members change: what one group
+/// exchanges stays its own.
+void check_groups() {
+  for (int time = 0; time < 6; ++time) {
+    write_in_view(MPI_COMM_WORLD, name, 0, time, "a file of all ranks");
+    for (const int group : {2 * rank / ranks, rank % 2, 2 * rank / ranks}) {
+      MPI_Comm comm = MPI_COMM_NULL;
+      MPI_Comm_split(MPI_COMM_WORLD, group, rank, &comm);
+      MPI_Barrier(MPI_COMM_WORLD);
+      write_in_view(comm, name + std::to_string(group), group, time, "a file of a group");
+      MPI_Comm_free(&comm);
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  name = argv[argc - 1];
+  const std::string which = argc == 3 ? argv[1] : "";
+  if (which == "groups") {
+    check_groups();
+  } else {
+    std::fprintf(stderr, "usage: agreements CASE FILE\n");
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  int all = 0;
+  MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return all == 0 ? 0 : 1;
+}
