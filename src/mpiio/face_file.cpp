@@ -62,7 +62,7 @@ SLUICE_FACE(int, File_get_amode, (MPI_File fh, int* amode)) {
 SLUICE_FACE_END
 
 SLUICE_FACE(int, File_set_info, (MPI_File fh, MPI_Info info)) {
-  return on_file(fh, [&](File& file) { file.hints.add(info); });
+  return on_file(fh, [&](File& file) { set_info(file, info); });
 }
 SLUICE_FACE_END
 
@@ -74,10 +74,7 @@ SLUICE_FACE_END
 SLUICE_FACE(int, File_set_view,
             (MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
              const char* datarep, MPI_Info info)) {
-  return on_file(fh, [&](File& file) {
-    set_view(file, disp, etype, filetype, datarep);
-    file.hints.add(info);
-  });
+  return on_file(fh, [&](File& file) { set_view(file, disp, etype, filetype, datarep, info); });
 }
 SLUICE_FACE_END
 

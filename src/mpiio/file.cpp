@@ -117,11 +117,10 @@ int gather_worst(const File& file, int error_class) {
   return worst;
 }
 
-int hear_from_first(const File& file, int error_class) {
+void hear_from_first(const File& file, void* value, std::size_t bytes) {
   if (file.ranks > 1) {
-    check(mpi.Bcast(&error_class, 1, MPI_INT, 0, file.comm), "agreeing");
+    check(mpi.Bcast(value, static_cast<int>(bytes), MPI_BYTE, 0, file.comm), "agreeing");
   }
-  return error_class;
 }
 
 namespace {
@@ -218,7 +217,13 @@ void sync(File& file) {
 }
 
 void set_atomicity(File& file, bool is_atomic) {
-  together(file, [&] { wait_for_all_pending(file); });
+  const bool is_first_atomic = each_then_hear(
+      file, [&] { wait_for_all_pending(file); }, [&] { return is_atomic; });
+  together(file, [&] {
+    if (is_atomic != is_first_atomic) {
+      throw Fault(MPI_ERR_NOT_SAME, "another mode than rank 0's");
+    }
+  });
   file.atomicity.is_on = is_atomic;
 }
 
@@ -264,12 +269,13 @@ void check_file_type(const File& file, const Flat& type, std::int64_t element_by
 }  // namespace
 
 void set_view(File& file, std::int64_t displacement, MPI_Datatype element, MPI_Datatype type,
-              const char* representation) {
+              const char* representation, MPI_Info info) {
   View view;
   KeptType kept_element;
   KeptType kept_type;
   Representation wanted = Representation::native;
-  together(file, [&] {
+  Steering steering;
+  const auto make = [&] {
     wanted = representation_of(representation);
     if (displacement == MPI_DISPLACEMENT_CURRENT && file.is_sequential()) {
       displacement = file.view.is_empty() ? file.view.displacement()
@@ -285,13 +291,23 @@ void set_view(File& file, std::int64_t displacement, MPI_Datatype element, MPI_D
     view = View(displacement, flat, flat_element->size);
     kept_element = KeptType(element);
     kept_type = KeptType(type);
-  });
+    steering = file.hints.steering_with(info);
+  };
+  file.hints.follow(each_then_hear(file, make, [&] { return steering; }));
   file.view = view;
   file.types.element = std::move(kept_element);
   file.types.file = std::move(kept_type);
   file.representation = wanted;
   file.position = 0;
   file.shared_position.restart();
+  file.hints.add(info);
+}
+
+void set_info(File& file, MPI_Info info) {
+  Steering steering;
+  file.hints.follow(each_then_hear(
+      file, [&] { steering = file.hints.steering_with(info); }, [&] { return steering; }));
+  file.hints.add(info);
 }
 
 std::int64_t sought(File& file, std::int64_t offset, int whence, std::int64_t current) {

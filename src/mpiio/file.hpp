@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include "mpiio/behind.hpp"
 #include "mpiio/datatype.hpp"
@@ -97,43 +98,54 @@ File* file_of_fortran(int index);
 int agree(const File& file, int error_class);
 /// The same on rank 0 alone, when all ranks have called; others go on with their own.
 int gather_worst(const File& file, int error_class);
-/// What rank 0 has.
-int hear_from_first(const File& file, int error_class);
+/// What rank 0 has: `bytes` of them.
+void hear_from_first(const File& file, void* value, std::size_t bytes);
+/// The class of what `action` throws.
+template <class Action>
+int class_after(const File& file, Action&& action) {
+  try {
+    action();
+    return MPI_SUCCESS;
+  } catch (...) {
+    return class_of_current(file.path);
+  }
+}
 /// Runs `action` on every rank, and agrees. Collective; throws the same class on all.
 template <class Action>
 void together(File& file, Action&& action) {
-  int error_class = MPI_SUCCESS;
-  try {
-    action();
-  } catch (...) {
-    error_class = class_of_current(file.path);
-  }
-  error_class = agree(file, error_class);
+  const int error_class = agree(file, class_after(file, action));
   if (error_class != MPI_SUCCESS) {
     throw Fault(error_class, "a collective call failed on at least one rank");
   }
 }
 /// Runs `each` on every rank, then `first` on rank 0 when all have come that far, and agrees: half
-/// the messages of a barrier and an agreement. `first` runs whatever failed. Collective; throws the
-/// same class on all.
+/// the messages of a barrier and an agreement. `first` runs whatever failed; what it returns is
+/// returned on all ranks. Collective; throws the same class on all.
+template <class Each, class First>
+auto each_then_hear(File& file, Each&& each, First&& first) {
+  struct {
+    int error_class = MPI_SUCCESS;
+    decltype(first()) value{};
+  } told;
+  static_assert(std::is_trivially_copyable_v<decltype(told)>);
+  told.error_class = gather_worst(file, class_after(file, each));
+  if (file.rank == 0) {
+    const int own = class_after(file, [&] { told.value = first(); });
+    told.error_class = std::max(told.error_class, own);
+  }
+  hear_from_first(file, &told, sizeof told);
+  if (told.error_class != MPI_SUCCESS) {
+    throw Fault(told.error_class, "a collective call failed on at least one rank");
+  }
+  return told.value;
+}
+/// The same without a value.
 template <class Each, class First>
 void each_then_first(File& file, Each&& each, First&& first) {
-  const auto class_after = [&](auto&& action) {
-    try {
-      action();
-      return static_cast<int>(MPI_SUCCESS);
-    } catch (...) {
-      return class_of_current(file.path);
-    }
-  };
-  int error_class = gather_worst(file, class_after(each));
-  if (file.rank == 0) {
-    error_class = std::max(error_class, class_after(first));
-  }
-  error_class = hear_from_first(file, error_class);
-  if (error_class != MPI_SUCCESS) {
-    throw Fault(error_class, "a collective call failed on at least one rank");
-  }
+  each_then_hear(file, each, [&] {
+    first();
+    return true;
+  });
 }
 
 /// MPI_File_open; the file is the caller's. Collective over `comm`.
@@ -150,7 +162,8 @@ void preallocate(File& file, std::int64_t bytes);
 void sync(File& file);
 void set_atomicity(File& file, bool is_atomic);
 void set_view(File& file, std::int64_t displacement, MPI_Datatype element, MPI_Datatype type,
-              const char* representation);
+              const char* representation, MPI_Info info);
+void set_info(File& file, MPI_Info info);
 /// The new position of a pointer after MPI_File_seek, in bytes of the stream.
 std::int64_t sought(File& file, std::int64_t offset, int whence, std::int64_t current);
 

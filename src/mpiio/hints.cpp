@@ -31,34 +31,33 @@ std::string Hints::not_done() const {
 }
 
 void Hints::note_stripes(std::int64_t bytes) {
-  if (!is_stripe_hinted_ && bytes > 0 && bytes <= most_bytes) {
-    exchange_.stripe_bytes = bytes;
+  if (!steering_.is_stripe_hinted && bytes > 0 && bytes <= most_bytes) {
+    steering_.exchange.stripe_bytes = bytes;
   }
 }
 
-void Hints::note(const std::string& name, const std::string& value) {
+void Steering::note(const std::string& name, const std::string& value) {
   if (name == "cb_nodes") {
-    exchange_.aggregators = static_cast<int>(count_of(value, 1 << 24, exchange_.aggregators));
+    exchange.aggregators = static_cast<int>(count_of(value, 1 << 24, exchange.aggregators));
   } else if (name == "cb_buffer_size") {
-    exchange_.window_bytes = count_of(value, most_bytes, exchange_.window_bytes);
+    exchange.window_bytes = count_of(value, most_bytes, exchange.window_bytes);
   } else if (name == "striping_unit") {
     const std::int64_t bytes = count_of(value, most_bytes, 0);
-    is_stripe_hinted_ = is_stripe_hinted_ || bytes > 0;
-    exchange_.stripe_bytes = bytes > 0 ? bytes : exchange_.stripe_bytes;
-  } else if (name == "striping_factor") {
-    stripes_ = value;
-  } else if (name == "sluice_write_behind") {
-    writes_behind_ = value == "true" || value == "1" || value == "on";
+    is_stripe_hinted = is_stripe_hinted || bytes > 0;
+    exchange.stripe_bytes = bytes > 0 ? bytes : exchange.stripe_bytes;
   } else if (name == "romio_cb_write") {
-    exchanges_write_ = value != "disable";
-    must_write_ = value == "enable";
+    exchanges_write = value != "disable";
+    must_write = value == "enable";
   } else if (name == "romio_cb_read") {
-    exchanges_read_ = value != "disable";
-    must_read_ = value == "enable";
+    exchanges_read = value != "disable";
+    must_read = value == "enable";
   }
 }
 
-void Hints::add(MPI_Info info) {
+namespace {
+
+template <class Action>
+void for_each_hint(MPI_Info info, Action&& action) {
   if (info == MPI_INFO_NULL) {
     return;
   }
@@ -71,10 +70,29 @@ void Hints::add(MPI_Info info) {
     check(mpi.Info_get_nthkey(info, i, name), "reading an info object");
     check(mpi.Info_get(info, name, MPI_MAX_INFO_VAL, value, &is_there), "reading an info object");
     if (is_there != 0) {
-      check(mpi.Info_set(info_, name, value), "setting a hint");
-      note(name, value);
+      action(name, value);
     }
   }
+}
+
+}  // namespace
+
+void Hints::add(MPI_Info info) {
+  for_each_hint(info, [&](const char* name, const std::string& value) {
+    check(mpi.Info_set(info_, name, value.c_str()), "setting a hint");
+    if (std::string(name) == "striping_factor") {
+      stripes_ = value;
+    } else if (std::string(name) == "sluice_write_behind") {
+      writes_behind_ = value == "true" || value == "1" || value == "on";
+    }
+  });
+}
+
+Steering Hints::steering_with(MPI_Info info) const {
+  Steering steering = steering_;
+  for_each_hint(
+      info, [&](const std::string& name, const std::string& value) { steering.note(name, value); });
+  return steering;
 }
 
 MPI_Info Hints::copy() const {

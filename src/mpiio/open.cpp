@@ -142,6 +142,7 @@ Meeting meet(File& file, int error_class) {
 struct First {
   std::int64_t error_class = MPI_SUCCESS;
   std::int64_t stripe_bytes = 0;  ///< of the file system; 0: it has none, or does not tell
+  Steering steering;
   SharedPointerKey key;
 };
 
@@ -163,6 +164,7 @@ void open_on_all(File& file, const Meeting& meeting) {
       file.path = file.files->real_path(file.path);
       file.storage = open_first(*file.files, file.path, file.mode);
       first.key = file.shared_position.make(meeting.is_one_node);
+      first.steering = file.hints.steering();
       first.stripe_bytes =
           file.ranks > 1 ? stripes_of(file.path) : 0;  // one rank exchanges nothing
     } catch (...) {
@@ -183,6 +185,7 @@ void open_on_all(File& file, const Meeting& meeting) {
     }
   });
   file.node.is_only = meeting.is_one_node;
+  file.hints.follow(first.steering);
   file.hints.note_stripes(first.stripe_bytes);
   file.identity = file.storage->identity();
   file.shared_position.join(first.key, file.files, file.path, file.rank == 0);
@@ -224,6 +227,7 @@ File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
     file->path = without_prefix(name);
     file->files = storage_of_calls();
     file->hints.add(info);
+    file->hints.follow(file->hints.steering_with(info));
   } catch (...) {
     error_class = class_of_current(name == nullptr ? "" : name);
   }

@@ -98,6 +98,48 @@ void check_groups() {
   }
 }
 
+enum class From : int { open, view, info };
+
+/// Hints of which the first rank has others than the rest.
+void check_hints(From from, const char* key, const char* of_first, const char* of_others) {
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  const char* const own = rank == 0 ? of_first : of_others;
+  if (*own != 0) {
+    MPI_Info_set(info, key, own);
+  }
+  MPI_File file = open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR,
+                       from == From::open ? info : MPI_INFO_NULL);
+  MPI_Datatype rows = alternating(ranks);
+  MPI_File_set_view(file, MPI_Offset{piece} * rank, MPI_BYTE, rows, "native",
+                    from == From::view ? info : MPI_INFO_NULL);
+  if (from == From::info) {
+    expect(MPI_File_set_info(file, info) == MPI_SUCCESS, "set_info");
+  }
+  MPI_Info_free(&info);
+  MPI_File_get_info(file, &info);
+  char told[64] = {};
+  int is_there = 0;
+  MPI_Info_get(info, key, 63, told, &is_there);
+  expect(std::string(told) == own, "the rank's own hint");
+  MPI_Info_free(&info);
+  write_and_check(file, MPI_COMM_WORLD, static_cast<int>(from), 0, key);
+  MPI_Type_free(&rows);
+  MPI_File_close(&file);
+}
+
+void check_all_hints() {
+  for (const From from : {From::open, From::view, From::info}) {
+    check_hints(from, "romio_cb_write", "enable", "disable");
+    check_hints(from, "romio_cb_write", "disable", "");
+    check_hints(from, "romio_cb_read", "", "disable");
+    check_hints(from, "cb_buffer_size", "262144", "67108864");
+    check_hints(from, "cb_buffer_size", "67108864", "262144");
+    check_hints(from, "cb_nodes", "1", "3");
+    check_hints(from, "striping_unit", "", "1048576");
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -108,6 +150,8 @@ int main(int argc, char** argv) {
   const std::string which = argc == 3 ? argv[1] : "";
   if (which == "groups") {
     check_groups();
+  } else if (which == "hints") {
+    check_all_hints();
   } else {
     std::fprintf(stderr, "usage: agreements CASE FILE\n");
     MPI_Abort(MPI_COMM_WORLD, 2);

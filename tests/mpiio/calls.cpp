@@ -250,6 +250,9 @@ void check_modes() {
   MPI_File_set_atomicity(file, 1);
   MPI_File_get_atomicity(file, &flag);
   expect(flag == 1, "atomic mode");
+  expect(MPI_File_set_atomicity(file, rank == ranks - 1 ? 0 : 1) ==
+             (ranks == 1 ? MPI_SUCCESS : MPI_ERR_NOT_SAME),
+         "atomic mode on some ranks");
   MPI_File_close(&file);
   MPI_Barrier(MPI_COMM_WORLD);
   expect(MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &file) ==
