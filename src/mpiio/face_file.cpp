@@ -124,16 +124,7 @@ SLUICE_FACE(int, File_get_byte_offset, (MPI_File fh, MPI_Offset offset, MPI_Offs
 SLUICE_FACE_END
 
 SLUICE_FACE(int, File_seek_shared, (MPI_File fh, MPI_Offset offset, int whence)) {
-  return on_file(fh, [&](File& file) {
-    std::int64_t to = 0;
-    // It is not moved any more when all ranks have read it.
-    together(file, [&] { to = sought(file, offset, whence, file.shared_position.get()); });
-    together(file, [&] {
-      if (file.rank == 0) {
-        file.shared_position.set(to);
-      }
-    });
-  });
+  return on_file(fh, [&](File& file) { seek_shared(file, offset, whence); });
 }
 SLUICE_FACE_END
 

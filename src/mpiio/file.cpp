@@ -268,6 +268,16 @@ void check_file_type(const File& file, const Flat& type, std::int64_t element_by
 
 }  // namespace
 
+namespace {
+
+/// The shared pointer when all ranks have come, and none of them moves it any more. Collective.
+std::int64_t settled_position(File& file) {
+  return each_then_hear(
+      file, [] {}, [&] { return file.shared_position.get(); });
+}
+
+}  // namespace
+
 void set_view(File& file, std::int64_t displacement, MPI_Datatype element, MPI_Datatype type,
               const char* representation, MPI_Info info) {
   View view;
@@ -275,11 +285,13 @@ void set_view(File& file, std::int64_t displacement, MPI_Datatype element, MPI_D
   KeptType kept_type;
   Representation wanted = Representation::native;
   Steering steering;
+  // Whatever this rank's displacement is: all ranks know that the file is sequential.
+  const std::int64_t current = file.is_sequential() ? settled_position(file) : 0;
   const auto make = [&] {
     wanted = representation_of(representation);
     if (displacement == MPI_DISPLACEMENT_CURRENT && file.is_sequential()) {
-      displacement = file.view.is_empty() ? file.view.displacement()
-                                          : file.view.file_offset(file.shared_position.get());
+      displacement =
+          file.view.is_empty() ? file.view.displacement() : file.view.file_offset(current);
     }
     if (displacement < 0) {
       throw Fault(MPI_ERR_ARG, "a negative displacement");
@@ -310,7 +322,30 @@ void set_info(File& file, MPI_Info info) {
   file.hints.add(info);
 }
 
+namespace {
+
+void check_whence(int whence) {
+  if (whence != MPI_SEEK_SET && whence != MPI_SEEK_CUR && whence != MPI_SEEK_END) {
+    throw Fault(MPI_ERR_ARG, "an unknown whence");
+  }
+}
+
+}  // namespace
+
+void seek_shared(File& file, std::int64_t offset, int whence) {
+  // It is read on rank 0 when no rank moves it any more.
+  const std::int64_t to = each_then_hear(
+      file, [&] { check_whence(whence); },
+      [&] { return sought(file, offset, whence, file.shared_position.get()); });
+  together(file, [&] {
+    if (file.rank == 0) {
+      file.shared_position.set(to);
+    }
+  });
+}
+
 std::int64_t sought(File& file, std::int64_t offset, int whence, std::int64_t current) {
+  check_whence(whence);
   std::int64_t to = offset * file.view.element_bytes();
   if (whence == MPI_SEEK_CUR) {
     to += current;
@@ -321,8 +356,6 @@ std::int64_t sought(File& file, std::int64_t offset, int whence, std::int64_t cu
     const std::int64_t element = file.view.element_bytes();
     const std::int64_t seen = file.view.stream_below(bytes);
     to += (seen + element - 1) / element * element;
-  } else if (whence != MPI_SEEK_SET) {
-    throw Fault(MPI_ERR_ARG, "an unknown whence");
   }
   if (to < 0) {
     throw Fault(MPI_ERR_ARG, "a position before the start of the file");

@@ -164,6 +164,7 @@ void set_atomicity(File& file, bool is_atomic);
 void set_view(File& file, std::int64_t displacement, MPI_Datatype element, MPI_Datatype type,
               const char* representation, MPI_Info info);
 void set_info(File& file, MPI_Info info);
+void seek_shared(File& file, std::int64_t offset, int whence);
 /// The new position of a pointer after MPI_File_seek, in bytes of the stream.
 std::int64_t sought(File& file, std::int64_t offset, int whence, std::int64_t current);
 

@@ -1,8 +1,10 @@
 // What ranks agree on though they come with different things, or at different times; and what
 // threads of one rank share. agreements CASE FILE; exits with 1 where something is wrong.
+#include <chrono>
 #include <cstdio>
 #include <mpi.h>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -24,6 +26,8 @@ MPI_File open(MPI_Comm comm, const std::string& path, int mode, MPI_Info info = 
   expect(MPI_File_open(comm, path.c_str(), mode, info, &file) == MPI_SUCCESS, "open");
   return file;
 }
+
+void be_late() { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }
 
 constexpr int piece = 512;
 constexpr int pieces = 2048;
@@ -140,6 +144,42 @@ void check_all_hints() {
   }
 }
 
+/// The last rank still writes by the shared pointer when the others seek from where it is.
+void check_shared_pointer() {
+  const char text[] = "ten bytes.";
+  MPI_File file = open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR);
+  MPI_File_set_size(file, 0);
+  MPI_Offset at = -1;
+  for (const int whence : {MPI_SEEK_CUR, MPI_SEEK_END}) {
+    MPI_File_seek_shared(file, 0, MPI_SEEK_SET);
+    if (rank == ranks - 1) {
+      be_late();
+      MPI_File_write_shared(file, text, 10, MPI_CHAR, MPI_STATUS_IGNORE);
+    }
+    expect(MPI_File_seek_shared(file, 5, whence) == MPI_SUCCESS, "seek_shared");
+    MPI_File_get_position_shared(file, &at);
+    expect(at == 15, "a seek from where the shared pointer is, or the file ends");
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  expect(MPI_File_seek_shared(file, 0, rank == ranks - 1 ? -17 : MPI_SEEK_SET) == MPI_ERR_ARG,
+         "a whence that is none");
+  expect(MPI_File_seek_shared(file, -100, MPI_SEEK_CUR) == MPI_ERR_ARG, "a seek before the start");
+  MPI_File_get_position_shared(file, &at);
+  expect(at == 15, "a seek that failed");
+  MPI_File_close(&file);
+  file = open(MPI_COMM_WORLD, name, MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL);
+  if (rank == ranks - 1) {
+    be_late();
+    MPI_File_write_shared(file, text, 10, MPI_CHAR, MPI_STATUS_IGNORE);
+  }
+  expect(MPI_File_set_view(file, MPI_DISPLACEMENT_CURRENT, MPI_BYTE, MPI_BYTE, "native",
+                           MPI_INFO_NULL) == MPI_SUCCESS,
+         "a view from where the shared pointer is");
+  MPI_File_get_byte_offset(file, 0, &at);
+  expect(at == 10, "where that view begins");
+  MPI_File_close(&file);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -152,6 +192,8 @@ int main(int argc, char** argv) {
     check_groups();
   } else if (which == "hints") {
     check_all_hints();
+  } else if (which == "pointer") {
+    check_shared_pointer();
   } else {
     std::fprintf(stderr, "usage: agreements CASE FILE\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
