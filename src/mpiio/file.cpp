@@ -147,17 +147,20 @@ void set_size(File& file, std::int64_t bytes) {
 }
 
 void preallocate(File& file, std::int64_t bytes) {
-  together(file, [&] {
-    check_resizing(file, bytes);
-    if (file.rank == 0) {
-      wait_for_all_pending(file);
-      const auto wanted = static_cast<std::uint64_t>(bytes);
-      file.storage->preallocate(0, wanted);
-      if (file.storage->size() < wanted) {  // the file system cannot reserve
-        file.storage->resize(wanted);
-      }
-    }
-  });
+  each_then_first(
+      file, [&] { check_resizing(file, bytes); },
+      [&] {
+        check_resizing(file, bytes);
+        wait_for_all_pending(file);
+        const auto wanted = static_cast<std::uint64_t>(bytes);
+        file.storage->preallocate(0, wanted);
+        if (file.storage->size() < wanted) {
+          // The file system cannot reserve. To set the size would cut what a program that is not of
+          // these ranks has written meanwhile.
+          constexpr std::byte zero{};
+          file.storage->write(wanted - 1, {&zero, 1});
+        }
+      });
 }
 
 namespace {

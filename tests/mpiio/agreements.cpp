@@ -1,9 +1,12 @@
 // What ranks agree on though they come with different things, or at different times; and what
 // threads of one rank share. agreements CASE FILE; exits with 1 where something is wrong.
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <dlfcn.h>
 #include <mpi.h>
 #include <string>
+#include <sys/types.h>
 #include <thread>
 #include <vector>
 
@@ -12,6 +15,7 @@ namespace {
 int rank = 0;
 int ranks = 1;
 int wrong = 0;
+bool is_slow = false;  ///< ftruncate
 std::string name;
 
 void expect(bool is_true, const char* what) {
@@ -180,7 +184,45 @@ void check_shared_pointer() {
   MPI_File_close(&file);
 }
 
+/// The file never becomes shorter, also where the file system cannot reserve.
+void check_reserving() {
+  const std::vector<char> bytes(100, 'b');
+  MPI_File file = open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR);
+  MPI_File_set_size(file, 0);
+  is_slow = rank != ranks - 1;
+  if (rank == ranks - 1) {
+    be_late();
+    MPI_File_write_at(file, 1900, bytes.data(), 100, MPI_CHAR, MPI_STATUS_IGNORE);
+  }
+  expect(MPI_File_preallocate(file, 1000) == MPI_SUCCESS, "preallocate");
+  MPI_Offset size = 0;
+  MPI_File_get_size(file, &size);
+  expect(size == 2000, "the size after a late write");
+  std::vector<char> back(100);
+  MPI_File_read_at(file, 1900, back.data(), 100, MPI_CHAR, MPI_STATUS_IGNORE);
+  expect(back == bytes, "what a late rank wrote");
+  expect(MPI_File_preallocate(file, 3000) == MPI_SUCCESS, "preallocate");
+  MPI_File_get_size(file, &size);
+  expect(size == 3000, "the size that was reserved");
+  MPI_File_close(&file);
+}
+
 }  // namespace
+
+// In front of the C library's: a file system that cannot reserve, and is slow at the other call.
+extern "C" {
+int fallocate(int, int, off_t, off_t) {
+  errno = EOPNOTSUPP;
+  return -1;
+}
+int ftruncate(int fd, off_t bytes) noexcept {
+  if (is_slow) {
+    be_late();
+    be_late();
+  }
+  return reinterpret_cast<int (*)(int, off_t)>(dlsym(RTLD_NEXT, "ftruncate"))(fd, bytes);
+}
+}
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -194,6 +236,8 @@ int main(int argc, char** argv) {
     check_all_hints();
   } else if (which == "pointer") {
     check_shared_pointer();
+  } else if (which == "reserving") {
+    check_reserving();
   } else {
     std::fprintf(stderr, "usage: agreements CASE FILE\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
