@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -345,15 +346,29 @@ int make_keyval() {
   return keyval;
 }
 
-Shared decoded(MPI_Datatype type, int keyval, bool is_external) {
+/// What is kept on the datatype, or null.
+Shared find_kept(MPI_Datatype type, int keyval) {
   void* value = nullptr;
   int is_there = 0;
   check(mpi.Type_get_attr(type, keyval, &value, &is_there), "an attribute of a datatype");
-  if (is_there != 0) {
-    return *static_cast<Shared*>(value);
+  return is_there != 0 ? *static_cast<Shared*>(value) : nullptr;
+}
+
+Shared decoded(MPI_Datatype type, int keyval, bool is_external) {
+  // One thread sets the attribute: MPI deletes what was set before, which others may be copying.
+  static std::mutex mutex;
+  {
+    const std::lock_guard lock(mutex);
+    if (Shared kept = find_kept(type, keyval)) {
+      return kept;
+    }
   }
   auto flat = std::make_shared<const Flat>(Decoder(is_external).decode(type));
   auto kept = std::make_unique<Shared>(flat);
+  const std::lock_guard lock(mutex);
+  if (Shared other = find_kept(type, keyval)) {
+    return other;
+  }
   check(mpi.Type_set_attr(type, keyval, kept.get()), "an attribute of a datatype");
   static_cast<void>(kept.release());
   return flat;

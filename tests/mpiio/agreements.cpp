@@ -1,5 +1,7 @@
 // What ranks agree on though they come with different things, or at different times; and what
 // threads of one rank share. agreements CASE FILE; exits with 1 where something is wrong.
+#include <atomic>
+#include <barrier>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -207,6 +209,41 @@ void check_reserving() {
   MPI_File_close(&file);
 }
 
+/// Threads that meet a datatype for the first time.
+void check_threads() {
+  MPI_File file = open(MPI_COMM_SELF, name + std::to_string(rank),
+                       MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+  constexpr int times = 4000;
+  constexpr int threads = 3;
+  std::vector<MPI_Datatype> types(times);
+  for (MPI_Datatype& type : types) {
+    MPI_Type_vector(3, 1, 2, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+  }
+  std::barrier together(threads);
+  std::atomic<int> right{0};
+  const auto ask = [&] {
+    for (const MPI_Datatype type : types) {
+      MPI_Aint extent = 0;
+      together.arrive_and_wait();
+      MPI_File_get_type_extent(file, type, &extent);
+      right += extent == 40 ? 1 : 0;
+    }
+  };
+  std::vector<std::thread> asking;
+  for (int i = 0; i < threads; ++i) {
+    asking.emplace_back(ask);
+  }
+  for (std::thread& thread : asking) {
+    thread.join();
+  }
+  expect(right == threads * times, "an extent that a thread got");
+  for (MPI_Datatype& type : types) {
+    MPI_Type_free(&type);
+  }
+  MPI_File_close(&file);
+}
+
 }  // namespace
 
 // In front of the C library's: a file system that cannot reserve, and is slow at the other call.
@@ -225,7 +262,8 @@ int ftruncate(int fd, off_t bytes) noexcept {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int threads = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &threads);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   name = argv[argc - 1];
@@ -238,7 +276,9 @@ int main(int argc, char** argv) {
     check_shared_pointer();
   } else if (which == "reserving") {
     check_reserving();
-  } else {
+  } else if (which == "threads" && threads == MPI_THREAD_MULTIPLE) {
+    check_threads();
+  } else if (which != "threads") {
     std::fprintf(stderr, "usage: agreements CASE FILE\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
