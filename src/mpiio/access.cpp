@@ -55,7 +55,8 @@ void check_range(const File& file, std::int64_t stream, std::int64_t bytes) {
   if (bytes > 0 && file.view.is_empty()) {
     throw Fault(MPI_ERR_ARG, "the view of this rank has no bytes");
   }
-  if (bytes > std::numeric_limits<std::int64_t>::max() - stream) {
+  if (bytes > std::numeric_limits<std::int64_t>::max() - stream ||
+      (bytes > 0 && !file.view.reaches(stream + bytes))) {
     throw Fault(MPI_ERR_ARG, "beyond the largest file");
   }
 }
@@ -134,7 +135,7 @@ std::int64_t move_own(File& file, bool is_write, std::int64_t stream, const Memo
 std::int64_t begin_of(File& file, const Call& call, std::int64_t bytes) {
   switch (call.where) {
     case Where::offset:
-      return call.offset * file.view.element_bytes();
+      return product_of(call.offset, file.view.element_bytes());
     case Where::individual:
       return file.position;
     case Where::shared:
@@ -388,16 +389,15 @@ std::int64_t access_together(File& file, const Call& call) {
   }
   const Stopwatch watch(file.report.sum_of(call.is_write));
   CallerMemory memory;
-  int error_class = MPI_SUCCESS;
-  try {
+  std::int64_t stream = 0;
+  int error_class = class_after(file, [&] {
     check_call(file, call);
     memory = CallerMemory(file, call);
-  } catch (...) {
-    error_class = class_of_current(file.path);
+    stream = call.where == Where::shared ? 0 : begin_of(file, call, memory.memory().bytes());
+  });
+  if (call.where == Where::shared) {
+    stream = begin_in_order(file, memory.memory().bytes(), error_class);
   }
-  const std::int64_t bytes = memory.memory().bytes();
-  const std::int64_t stream = call.where == Where::shared ? begin_in_order(file, bytes, error_class)
-                                                          : begin_of(file, call, bytes);
   const std::int64_t moved =
       move_together(file, call.is_write, stream, memory.memory(), error_class);
   if (call.where == Where::individual) {

@@ -34,18 +34,20 @@ CallerMemory::CallerMemory(const File& file, const Call& call) {
     return;
   }
   if (const std::int64_t bytes = plain_bytes(call.type); bytes > 0) {
-    memory_ = Memory(base, bytes * call.count);
+    memory_ = Memory(base, product_of(bytes, call.count));
     return;
   }
   type_ = flat_of(call.type);
+  product_of(type_->size, call.count);
+  product_of(type_->extent, call.count);
   if (type_->size > 0) {
     memory_ = Memory(base, *type_, call.count);
   }
 }
 
 void CallerMemory::pack(const Call& call) {
-  native_bytes_ = flat_of(call.type)->size * call.count;
-  packed_bytes_ = external_flat_of(call.type)->size * call.count;
+  native_bytes_ = product_of(flat_of(call.type)->size, call.count);
+  packed_bytes_ = product_of(external_flat_of(call.type)->size, call.count);
   packed_.reset(new std::byte[static_cast<std::size_t>(packed_bytes_)]);
   MPI_Aint position = 0;
   in_parts(call, [&](std::byte* from, int count) {

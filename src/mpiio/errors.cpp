@@ -66,6 +66,14 @@ std::string rank_text() {
 
 }  // namespace
 
+std::int64_t product_of(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) {
+    throw Fault(MPI_ERR_ARG, "a count or an offset beyond 2^63 bytes");
+  }
+  return product;
+}
+
 void say(const std::string& text) noexcept {
   try {
     std::fprintf(stderr, "sluice: %s\n", model::escaped(text, model::Shown::lines).c_str());

@@ -5,6 +5,7 @@
 // its own, from which a program gets it back.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -22,6 +23,9 @@ class Fault : public std::runtime_error {
  private:
   int error_class_;
 };
+
+/// Of counts and offsets that a program gives. Fault MPI_ERR_ARG where no int64 holds the product.
+std::int64_t product_of(std::int64_t a, std::int64_t b);
 
 /// One line on stderr.
 void say(const std::string& text) noexcept;

@@ -117,8 +117,15 @@ SLUICE_FACE(int, File_get_byte_offset, (MPI_File fh, MPI_Offset offset, MPI_Offs
     if (offset < 0) {
       throw Fault(MPI_ERR_ARG, "a negative offset");
     }
-    *disp = file.view.is_empty() ? file.view.displacement()
-                                 : file.view.file_offset(offset * file.view.element_bytes());
+    const std::int64_t stream = product_of(offset, file.view.element_bytes());
+    if (file.view.is_empty()) {
+      *disp = file.view.displacement();
+      return;
+    }
+    if (stream == std::numeric_limits<std::int64_t>::max() || !file.view.reaches(stream + 1)) {
+      throw Fault(MPI_ERR_ARG, "an offset beyond the largest file");
+    }
+    *disp = file.view.file_offset(stream);
   });
 }
 SLUICE_FACE_END

@@ -349,19 +349,18 @@ void seek_shared(File& file, std::int64_t offset, int whence) {
 
 std::int64_t sought(File& file, std::int64_t offset, int whence, std::int64_t current) {
   check_whence(whence);
-  std::int64_t to = offset * file.view.element_bytes();
-  if (whence == MPI_SEEK_CUR) {
-    to += current;
-  } else if (whence == MPI_SEEK_END) {
+  std::int64_t to = product_of(offset, file.view.element_bytes());
+  std::int64_t from = whence == MPI_SEEK_CUR ? current : 0;
+  if (whence == MPI_SEEK_END) {
     wait_for_all_pending(file);
     const auto bytes = static_cast<std::int64_t>(file.storage->size());
     // The end is that of the last element that begins in the file.
     const std::int64_t element = file.view.element_bytes();
     const std::int64_t seen = file.view.stream_below(bytes);
-    to += (seen + element - 1) / element * element;
+    from = (seen + element - 1) / element * element;
   }
-  if (to < 0) {
-    throw Fault(MPI_ERR_ARG, "a position before the start of the file");
+  if (__builtin_add_overflow(to, from, &to) || to < 0) {
+    throw Fault(MPI_ERR_ARG, "a position before the start of the file, or beyond 2^63 bytes");
   }
   return to;
 }

@@ -26,7 +26,25 @@ View::View(std::int64_t displacement, std::shared_ptr<const Flat> file_type,
       type_(std::move(file_type)),
       element_bytes_(std::max<std::int64_t>(element_bytes, 1)),
       is_contiguous_(type_->is_dense()),
-      is_ascending_(ascends(*type_)) {}
+      is_ascending_(ascends(*type_)) {
+  for (const Run& run : type_->runs) {
+    type_end_ = std::max(type_end_, run.end());
+  }
+}
+
+/// The copy of the file type that holds the last byte counts as a whole.
+bool View::reaches(std::int64_t bytes) const {
+  if (bytes < 0 || is_empty()) {
+    return bytes == 0;
+  }
+  std::int64_t end = is_contiguous_ ? type_->runs[0].offset : type_end_;
+  std::int64_t copies = bytes;
+  if (!is_contiguous_ && __builtin_mul_overflow(bytes / type_->size, type_->extent, &copies)) {
+    return false;
+  }
+  return !__builtin_add_overflow(end, std::max<std::int64_t>(copies, 0), &end) &&
+         !__builtin_add_overflow(end, displacement_, &end);
+}
 
 std::int64_t View::file_offset(std::int64_t stream) const {
   if (is_contiguous_) {

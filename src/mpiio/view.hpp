@@ -27,7 +27,9 @@ class View {
   /// Is the view not empty?
   bool is_empty() const { return type_->size == 0; }
 
-  /// File offset of byte `stream`. Not for an empty view.
+  /// Are the first `bytes` bytes of the stream at offsets that a file can have?
+  bool reaches(std::int64_t bytes) const;
+  /// File offset of byte `stream`, which the view reaches. Not for an empty view.
   std::int64_t file_offset(std::int64_t stream) const;
   /// The number of bytes of the stream before `offset`. For an ascending view.
   std::int64_t stream_below(std::int64_t offset) const;
@@ -38,6 +40,7 @@ class View {
   std::int64_t displacement_;
   std::shared_ptr<const Flat> type_;
   std::int64_t element_bytes_;
+  std::int64_t type_end_ = 0;  ///< of the last byte of one copy of the file type
   bool is_contiguous_ = false;
   bool is_ascending_ = false;
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <mpi.h>
 #include <numeric>
 #include <string>
@@ -278,6 +279,47 @@ void check_atomic() {
   MPI_File_close(&file);
 }
 
+/// Offsets and counts whose bytes no offset of a file can express are refused, not wrapped.
+void check_beyond_all_files() {
+  MPI_File file = open(MPI_COMM_WORLD, MPI_MODE_RDWR | MPI_MODE_CREATE);
+  const MPI_Offset wrapping = MPI_Offset{1} << 61;  // of eight bytes each
+  const MPI_Offset own = rank == ranks - 1 ? wrapping : 0;
+  const double before = 4;
+  MPI_File_write_at_all(file, 0, &before, 1, MPI_DOUBLE, MPI_STATUS_IGNORE);
+  double value = 5;
+  MPI_Datatype rows = MPI_DATATYPE_NULL;
+  MPI_Type_vector(2, 1, 3, MPI_DOUBLE, &rows);
+  MPI_Type_commit(&rows);
+  for (MPI_Datatype type : {MPI_DOUBLE, rows}) {
+    MPI_File_set_view(file, 0, MPI_DOUBLE, type, "native", MPI_INFO_NULL);
+    const auto refused = [&](int result) { expect(result == MPI_ERR_ARG, "an offset that wraps"); };
+    refused(MPI_File_write_at(file, wrapping, &value, 1, MPI_DOUBLE, MPI_STATUS_IGNORE));
+    refused(MPI_File_read_at(file, wrapping / 2 - 1, &value, 1, type, MPI_STATUS_IGNORE));
+    refused(MPI_File_write_at_all(file, own, &value, 1, MPI_DOUBLE, MPI_STATUS_IGNORE));
+    refused(MPI_File_seek(file, wrapping, MPI_SEEK_SET));
+    refused(MPI_File_seek_shared(file, wrapping, MPI_SEEK_SET));
+    MPI_File_seek(file, wrapping / 2, MPI_SEEK_SET);
+    refused(MPI_File_seek(file, wrapping / 2, MPI_SEEK_CUR));
+    MPI_Offset place = 0;
+    refused(MPI_File_get_byte_offset(file, wrapping, &place));
+    refused(MPI_File_get_byte_offset(file, wrapping / 2 - 1 + (type == rows ? 0 : wrapping / 2),
+                                     &place));
+#if MPI_VERSION >= 4
+    refused(MPI_File_write_at_c(file, 0, &value, wrapping, MPI_DOUBLE, MPI_STATUS_IGNORE));
+    refused(MPI_File_write_at_c(file, 0, &value, wrapping, rows, MPI_STATUS_IGNORE));
+#endif
+  }
+  MPI_File_set_view(file, std::numeric_limits<MPI_Offset>::max() - 4, MPI_DOUBLE, MPI_DOUBLE,
+                    "native", MPI_INFO_NULL);
+  expect(MPI_File_write_all(file, &value, 1, MPI_DOUBLE, MPI_STATUS_IGNORE) == MPI_ERR_ARG,
+         "a view that wraps");
+  MPI_Type_free(&rows);
+  MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+  MPI_File_read_at(file, 0, &value, 8, MPI_BYTE, MPI_STATUS_IGNORE);
+  expect(value == before, "nothing was written at the start");
+  MPI_File_close(&file);
+}
+
 #if MPI_VERSION >= 4
 void check_large_counts() {
   MPI_File file = open(MPI_COMM_WORLD, MPI_MODE_RDWR | MPI_MODE_CREATE);
@@ -316,6 +358,7 @@ int main(int argc, char** argv) {
   check_hints();
   check_modes();
   check_atomic();
+  check_beyond_all_files();
 #if MPI_VERSION >= 4
   check_large_counts();
 #endif
