@@ -7,8 +7,9 @@
 // another system, when its time was not renewed for stale_after_s.
 //
 // Invariants: the record is not a symbolic link, and has one name; nothing that another program put
-// there is changed. A process that removes another's record holds the takeover record meanwhile, so
-// that a new record is never mistaken for the stale one that it replaced.
+// there is changed. A process that removes another's record, or writes over it, holds the takeover
+// record meanwhile, and looks at the record once more: so a new record is never mistaken for the
+// stale one that it replaced.
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -52,6 +53,12 @@ class Descriptor {
   int fd_;
 };
 
+Error lost_error(const std::string& path) {
+  return {Code::locked, path +
+                            ": another writer has taken over the writer lease, or removed its "
+                            "record: open the file again"};
+}
+
 /// Does the name still refer to the file of the descriptor?
 bool is_current(int fd, const std::string& name) {
   struct stat held = {};
@@ -74,8 +81,8 @@ void write_record(int fd, const LeaseHolder& holder) {
 
 class LockLease final : public Lease {
  public:
-  LockLease(const SystemCalls& calls, int fd, std::string name)
-      : calls_(calls), fd_(fd), name_(std::move(name)) {}
+  LockLease(const SystemCalls& calls, int fd, std::string path, std::string name)
+      : calls_(calls), fd_(fd), path_(std::move(path)), name_(std::move(name)) {}
   ~LockLease() override {
     if (own_.is_here()) {
       // Removed while still locked: a process that opened it meanwhile sees that the name is gone.
@@ -86,9 +93,15 @@ class LockLease final : public Lease {
     ::close(fd_);
   }
 
+  /// The lock of a record that has lost its name excludes nobody.
+  void check() override {
+    if (!is_current(fd_, name_)) throw lost_error(path_);
+  }
+
  private:
   const SystemCalls calls_;
   int fd_;
+  const std::string path_;
   std::string name_;
   OwnProcess own_;
 };
@@ -105,11 +118,7 @@ class FileLease final : public Lease {
   }
 
   void check() override {
-    if (!is_current(renewal_->descriptor(), name_)) {
-      throw Error(Code::locked, path_ +
-                                    ": another writer has taken over the writer lease, or removed "
-                                    "its record: open the file again");
-    }
+    if (!is_current(renewal_->descriptor(), name_)) throw lost_error(path_);
   }
   std::string notice() const override {
     return "this file system has no locks: " + name_ +
@@ -209,15 +218,19 @@ class Taker {
     if (problem == 0) {
       if (!is_current(fd, name_)) return nullptr;
       const LeaseHolder holder = is_new ? LeaseHolder{} : read_holder(fd);
-      if (holder.by_file && !remove_if_stale(fd, holder)) refuse(holder);
+      if (holder.by_file && !remove_if_stale(fd)) refuse(holder);
       if (holder.by_file) return nullptr;
-      write_record(fd, own_holder(false));
-      return std::make_unique<LockLease>(calls_, record.release(), name_);
+      if (is_new) {
+        write_record(fd, own_holder(false));
+      } else if (!write_over(fd)) {
+        return nullptr;
+      }
+      return std::make_unique<LockLease>(calls_, record.release(), path_, name_);
     }
     if (is_busy(problem)) {
       // After a process has ended, its lock may be kept by children that it forked.
       const LeaseHolder holder = read_holder(fd);
-      if (is_running(holder).value_or(true) || !remove_if_stale(fd, holder)) refuse(holder);
+      if (is_running(holder).value_or(true) || !remove_if_stale(fd)) refuse(read_holder(fd));
       return nullptr;
     }
     if (!is_without_locks(problem)) fail(problem);
@@ -226,7 +239,7 @@ class Taker {
       return std::make_unique<FileLease>(record.release(), path_, name_);
     }
     const LeaseHolder holder = read_holder(fd);
-    if (!remove_if_stale(fd, holder)) refuse(holder, is_running(holder) ? "" : by_hand());
+    if (!remove_if_stale(fd)) refuse(holder, is_running(holder) ? "" : by_hand());
     return nullptr;
   }
 
@@ -240,8 +253,8 @@ class Taker {
     const int problem = lock(there.get(), F_RDLCK);
     if (problem != 0 && !is_busy(problem) && !is_without_locks(problem)) fail(problem);
     const bool is_free = problem == 0 && !holder.by_file;
-    if (!remove_if(there.get(), [&](std::int64_t now_s) {
-          return is_free || is_stale(there.get(), holder, now_s);
+    if (!remove_if(there.get(), [&](const LeaseHolder& now, std::int64_t now_s) {
+          return is_free || is_stale(there.get(), now, now_s);
         })) {
       refuse(holder);
     }
@@ -257,35 +270,66 @@ class Taker {
     struct stat status = {};
     return ::fstat(fd, &status) == 0 && now_s - status.st_mtim.tv_sec > stale_after_s;
   }
-  bool remove_if_stale(int fd, const LeaseHolder& holder) const {
-    return remove_if(fd, [&](std::int64_t now_s) { return is_stale(fd, holder, now_s); });
+  bool remove_if_stale(int fd) const {
+    return remove_if(fd, [&](const LeaseHolder& holder, std::int64_t now_s) {
+      return is_stale(fd, holder, now_s);
+    });
   }
 
-  /// Removes the record that is open as `fd` if `judge` (called with the file system's own time)
-  /// allows it. True if it is gone.
+  /// Removes the record that is open as `fd` if `judge`, called with its holder and the file
+  /// system's own time, allows it. True if it is gone.
   template <class Judge>
   bool remove_if(int fd, Judge&& judge) const {
-    const std::string takeover = name_ + "-takeover";
-    const Descriptor mine(open(takeover, O_WRONLY | O_CREAT | O_EXCL));
-    if (mine.get() < 0 && errno == EEXIST) {
-      throw Error(Code::locked, path_ +
+    const Takeover mine(*this);
+    if (!is_current(fd, name_)) return true;
+    // The holder of this moment: another process may have got the lease since it was read.
+    if (!mine.now_s() || !judge(read_holder(fd), *mine.now_s())) return false;
+    if (::unlink(name_.c_str()) != 0) fail(errno);
+    return true;
+  }
+
+  /// Makes the record of another process, whose lock this one has, its own. False if it is gone.
+  bool write_over(int fd) const {
+    const Takeover mine(*this);
+    if (!is_current(fd, name_)) return false;
+    write_record(fd, own_holder(false));
+    return true;
+  }
+
+  /// The takeover record, while this exists: no other process removes the record, or makes it its
+  /// own. Each does so for a moment only, so that it is waited for.
+  class Takeover {
+   public:
+    explicit Takeover(const Taker& taker)
+        : name_(taker.name_ + "-takeover"), fd_(open_new(taker, name_)) {
+      struct stat status = {};
+      if (::fstat(fd_.get(), &status) == 0) now_s_ = status.st_mtim.tv_sec;
+    }
+    Takeover(const Takeover&) = delete;
+    Takeover& operator=(const Takeover&) = delete;
+    ~Takeover() { ::unlink(name_.c_str()); }
+    /// The file system's time; empty: unknown.
+    const std::optional<std::int64_t>& now_s() const { return now_s_; }
+
+   private:
+    static int open_new(const Taker& taker, const std::string& name) {
+      for (int tries = 0;; ++tries) {
+        const int fd = taker.open(name, O_WRONLY | O_CREAT | O_EXCL);
+        if (fd >= 0) return fd;
+        if (errno != EEXIST) taker.fail(errno);
+        if (tries == most_tries) break;
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      }
+      throw Error(Code::locked, taker.path_ +
                                     ": another writer is taking over the writer lease: try again; "
                                     "if there is none, remove " +
-                                    takeover);
+                                    name);
     }
-    if (mine.get() < 0) fail(errno);
-    struct stat status = {};
-    const bool has_time = ::fstat(mine.get(), &status) == 0;
-    int problem = 0;
-    bool is_gone = !is_current(fd, name_);
-    if (!is_gone && has_time && judge(status.st_mtim.tv_sec)) {
-      is_gone = ::unlink(name_.c_str()) == 0;
-      problem = is_gone ? 0 : errno;
-    }
-    ::unlink(takeover.c_str());
-    if (problem != 0) fail(problem);
-    return is_gone;
-  }
+
+    const std::string name_;
+    const Descriptor fd_;
+    std::optional<std::int64_t> now_s_;
+  };
 
   void require_ours(int fd) const {
     struct stat status = {};

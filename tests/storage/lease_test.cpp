@@ -10,9 +10,11 @@
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 #include "api/file/file_impl.hpp"
 #include "exec/transport/local_transport.hpp"
+#include "storage/lease_record.hpp"
 #include "storage/memory.hpp"
 #include "storage/posix_calls.hpp"
 #include "storage/scratch.hpp"
@@ -323,6 +325,74 @@ TEST(Lease, AChildThatOutlivesItsParentDoesNotKeepIt) {
   ::kill(heir, SIGKILL);
   ::close(ready[0]);
   ::close(ready[1]);
+}
+
+// -- two that come to the record of a process that has ended -------------------------------------
+
+void (*meanwhile)() = nullptr;  ///< called once, as one is about to take the record over
+
+std::shared_ptr<Storage> with_race(void (*action)()) {
+  meanwhile = action;
+  SystemCalls calls = real_system_calls();
+  calls.openat = [](int folder, const char* name, int flags, mode_t mode) {
+    if (std::string(name).find("-takeover") != std::string::npos && meanwhile != nullptr) {
+      std::exchange(meanwhile, nullptr)();
+    }
+    return real_system_calls().openat(folder, name, flags, mode);
+  };
+  return make_posix(calls);
+}
+
+/// As a process left it that was killed while it had the lease.
+void leave_record(const std::string& path) {
+  Holder holder(path);
+  holder.kill();
+}
+
+TEST(Lease, WhoHasJustTakenItOverIsNotMistakenForTheOneBefore) {
+  const Scratch scratch;
+  static std::string path;
+  path = scratch / "out.h5";
+  leave_record(path);
+  // The other one has the lock, and writes the record while this one has read the old one.
+  static int fd = -1;
+  fd = ::open(record_of(path).c_str(), O_RDWR);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(real_system_calls().lock(fd, F_WRLCK), 0);
+  const auto storage = with_race([] {
+    const std::string text = own_holder(false).record();
+    ASSERT_EQ(::ftruncate(fd, 0), 0);
+    ASSERT_EQ(::pwrite(fd, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
+  });
+  const Error error = error_of([&] { storage->lease(path); });
+  EXPECT_EQ(error.code(), Code::locked) << error.what();
+  EXPECT_EQ(meanwhile, nullptr);
+  EXPECT_TRUE(storage->exists(record_of(path))) << "the record of the one that has the lock";
+  EXPECT_FALSE(storage->exists(record_of(path) + "-takeover"));
+  ::close(fd);
+}
+
+TEST(Lease, ARecordThatWasRemovedMeanwhileIsNotTaken) {
+  const Scratch scratch;
+  static std::string path;
+  path = scratch / "out.h5";
+  leave_record(path);
+  const auto storage = with_race([] { ASSERT_EQ(::unlink(record_of(path).c_str()), 0); });
+  const auto lease = storage->lease(path);
+  EXPECT_EQ(meanwhile, nullptr) << "the old record was taken without a look at others";
+  ASSERT_TRUE(storage->exists(record_of(path)));
+  EXPECT_EQ(error_of([&] { lease->check(); }).code(), Code::ok);
+  EXPECT_EQ(error_of([&] { make_posix()->lease(path); }).code(), Code::locked);
+}
+
+TEST(Lease, WhoLostItIsTold) {
+  const Scratch scratch;
+  const std::string path = scratch / "out.h5";
+  const auto storage = make_posix();
+  const auto lease = storage->lease(path);
+  EXPECT_EQ(error_of([&] { lease->check(); }).code(), Code::ok);
+  storage->remove(record_of(path));
+  EXPECT_EQ(error_of([&] { lease->check(); }).code(), Code::locked);
 }
 
 TEST(Lease, OfMemoryBehavesAlike) {
