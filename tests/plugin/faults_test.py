@@ -1,6 +1,7 @@
 """T3 of the driver: every call of the storage fails once, or from then on until it is mended, or
-until the file is closed, with EIO and ENOSPC. The flush says so; the file stays at a flush that it may hold; the program goes on,
-and what it writes afterwards is in the file, or it is told that it is not."""
+until the file is closed, with EIO and ENOSPC. The flush says so; the file stays at a flush that it
+may hold; the program goes on, and what it writes afterwards is in the file, or it is told that it
+is not."""
 
 import ctypes
 import errno
