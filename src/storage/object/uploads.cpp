@@ -106,11 +106,14 @@ void Uploads::bring_back(const std::string& key, Pending& pending) {
 
 /// Makes the content reach to `end`.
 void Uploads::hold(Lock& lock, const std::string& key, Pending& pending, std::uint64_t end) {
-  changed_.wait(lock, [&] { return !pending.is_sending; });
-  const std::uint64_t wanted = std::max(pending.bytes, end);
-  if (pending.content.size() < wanted) {
-    make_room(lock, key, wanted - pending.content.size());
-  }
+  const auto wanted_bytes = [&] { return std::max(pending.bytes, end); };
+  do {
+    changed_.wait(lock, [&] { return !pending.is_sending; });
+    if (pending.content.size() < wanted_bytes()) {
+      make_room(lock, key, wanted_bytes() - pending.content.size());
+    }
+  } while (pending.is_sending);  // another thread has written the rest of it meanwhile
+  const std::uint64_t wanted = wanted_bytes();
   if (pending.was_sent && pending.content.empty() && pending.bytes != 0) {
     bring_back(key, pending);
   }
@@ -138,7 +141,8 @@ void Uploads::make_room(Lock& lock, const std::string& key, std::uint64_t bytes)
     if (largest == pending_.end() || largest->first == key || largest->second->content.empty()) {
       return;  // only the object itself
     }
-    send(largest->first, largest->second);
+    const auto [name, largest_pending] = *largest;
+    send(lock, name, largest_pending);
   }
 }
 
@@ -158,43 +162,59 @@ void Uploads::write(const std::string& key, std::uint64_t offset,
   pending->is_dirty = true;
   add_range(pending->written, offset, offset + bytes.size());
   if (is_whole(pending->written, pending->bytes)) {
-    send(key, pending);
+    send(lock, key, pending);
   }
 }
 
-/// Locked by the caller.
-void Uploads::send(const std::string& key, const std::shared_ptr<Pending>& pending) {
+/// Gives up the lock meanwhile: it is carried out here where there is no thread.
+void Uploads::send(Lock& lock, const std::string& key, const std::shared_ptr<Pending>& pending) {
   if (failure_ || pending->is_sending) {
     return;
   }
   pending->is_sending = true;
   ++sending_;
-  workers_.submit([this, key, pending] {
-    std::exception_ptr met;
-    try {
-      send_object(bucket_, key, pending->content, limits_.part_bytes);
-    } catch (...) {
-      met = std::current_exception();
-    }
-    const std::lock_guard lock(mutex_);
-    failure_ = failure_ ? failure_ : met;
-    held_bytes_ -= pending->content.size();
-    pending->content = {};
-    pending->is_dirty = false;
+  lock.unlock();
+  try {
+    workers_.submit([this, key, pending] { carry_out(key, *pending); });
+  } catch (...) {  // no memory: it was not begun
+    lock.lock();
     pending->is_sending = false;
-    pending->was_sent = true;
     --sending_;
     changed_.notify_all();
-  });
+    throw;
+  }
+  lock.lock();
+}
+
+void Uploads::carry_out(const std::string& key, Pending& pending) {
+  std::exception_ptr met;
+  try {
+    send_object(bucket_, key, pending.content, limits_.part_bytes);
+  } catch (...) {
+    met = std::current_exception();
+  }
+  const std::lock_guard lock(mutex_);
+  failure_ = failure_ ? failure_ : met;
+  held_bytes_ -= pending.content.size();
+  pending.content = {};
+  pending.is_dirty = false;
+  pending.is_sending = false;
+  pending.was_sent = true;
+  --sending_;
+  changed_.notify_all();
 }
 
 void Uploads::finish() {
   Lock lock(mutex_);
   changed_.wait(lock, [this] { return sending_ == 0; });
+  std::vector<std::pair<std::string, std::shared_ptr<Pending>>> dirty;
   for (const auto& [key, pending] : pending_) {
     if (pending->is_dirty) {
-      send(key, pending);
+      dirty.emplace_back(key, pending);
     }
+  }
+  for (const auto& [key, pending] : dirty) {
+    send(lock, key, pending);
   }
   changed_.wait(lock, [this] { return sending_ == 0; });
   if (failure_) {

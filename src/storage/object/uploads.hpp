@@ -60,7 +60,8 @@ class Uploads {
   void hold(Lock& lock, const std::string& key, Pending& pending, std::uint64_t end);
   void make_room(Lock& lock, const std::string& key, std::uint64_t bytes);
   void bring_back(const std::string& key, Pending& pending);
-  void send(const std::string& key, const std::shared_ptr<Pending>& pending);
+  void send(Lock& lock, const std::string& key, const std::shared_ptr<Pending>& pending);
+  void carry_out(const std::string& key, Pending& pending);
   void forget_oldest();
 
   Bucket& bucket_;

@@ -1,6 +1,7 @@
 #include "storage/object/workers.hpp"
 
 #include <exception>
+#include <system_error>
 #include <utility>
 
 #include "storage/background_thread.hpp"
@@ -23,11 +24,26 @@ void Workers::submit(std::function<void()> task) {
   {
     const std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));
-    if (idle_ < tasks_.size() && threads_.size() < most_) {
+    if (has_thread()) {
+      changed_.notify_one();
+      return;
+    }
+    task = std::move(tasks_.back());
+    tasks_.pop_back();
+  }
+  task();
+}
+
+/// Starts another one if none is idle. Locked by the caller.
+bool Workers::has_thread() {
+  if (idle_ < tasks_.size() && threads_.size() < most_) {
+    try {
       threads_.push_back(start_background([this] { run(); }));
+    } catch (const std::system_error&) {
+      // the others, or the caller, do its work
     }
   }
-  changed_.notify_one();
+  return !threads_.empty();
 }
 
 void Workers::run() {
@@ -52,19 +68,27 @@ void Workers::for_each(std::size_t count, const std::function<void(std::size_t)>
   std::condition_variable done;
   std::size_t left = count;
   std::exception_ptr failure;
+  const auto end = [&](std::size_t tasks, const std::exception_ptr& met) {
+    const std::lock_guard lock(mutex);
+    failure = failure ? failure : met;
+    left -= tasks;
+    done.notify_one();
+  };
   for (std::size_t i = 0; i < count; ++i) {
-    submit([&, i] {
-      std::exception_ptr met;
-      try {
-        task(i);
-      } catch (...) {
-        met = std::current_exception();
-      }
-      const std::lock_guard lock(mutex);
-      failure = failure ? failure : met;
-      --left;
-      done.notify_one();
-    });
+    try {
+      submit([&, i] {
+        std::exception_ptr met;
+        try {
+          task(i);
+        } catch (...) {
+          met = std::current_exception();
+        }
+        end(1, met);
+      });
+    } catch (...) {  // no memory: those that were submitted use what is on this stack
+      end(count - i, std::current_exception());
+      break;
+    }
   }
   std::unique_lock lock(mutex);
   done.wait(lock, [&] { return left == 0; });

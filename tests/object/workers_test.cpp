@@ -1,0 +1,70 @@
+// Requests are carried out though the system gives no threads, or fewer than asked for; and what is
+// uploaded then fails or succeeds, but does not wait for ever.
+#include "storage/object/workers.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <stdexcept>
+#include <vector>
+
+#include "storage/object/uploads.hpp"
+#include "support/errors.hpp"
+
+namespace {
+std::atomic<int> threads_left{1000};
+}  // namespace
+
+/// In front of the C library's.
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                              void* (*work)(void*), void* argument) {
+  if (threads_left.fetch_sub(1) <= 0) {
+    return EAGAIN;
+  }
+  using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
+  return create(thread, attributes, work, argument);
+}
+
+namespace sluice::storage {
+namespace {
+
+TEST(Workers, DoWithoutTheThreadsThatCannotBeHad) {
+  for (const int threads : {0, 1, 100}) {
+    Workers workers(4);
+    threads_left = threads;
+    std::vector<int> done(50);
+    workers.for_each(done.size(), [&](std::size_t i) { ++done[i]; });
+    EXPECT_EQ(done, std::vector<int>(50, 1)) << threads << " threads";
+    EXPECT_THROW(workers.for_each(3, [](std::size_t) { throw std::runtime_error("no"); }),
+                 std::runtime_error);
+    threads_left = 1000;
+  }
+}
+
+TEST(Uploads, AFailureIsToldThoughThereIsNoThread) {
+  ::setenv("AWS_ACCESS_KEY_ID", "id", 1);
+  ::setenv("AWS_SECRET_ACCESS_KEY", "key", 1);
+  ::setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9", 1);  // nobody listens
+  Bucket bucket("bucket", "s3://bucket/store", {0.2});
+  Workers workers(2);
+  Uploads uploads(bucket, workers, {});
+  threads_left = 0;
+  const std::vector<std::byte> bytes(100);
+  uploads.begin("whole", 1, bytes.size());
+  uploads.write("whole", 0, bytes);
+  EXPECT_NE(test::thrown_by([&] { uploads.finish(); }).code(), Code::ok);
+  threads_left = 1000;
+  uploads.discard();
+  uploads.begin("part", 2, 2 * bytes.size());
+  uploads.write("part", 0, bytes);
+  threads_left = 0;
+  EXPECT_NE(test::thrown_by([&] { uploads.finish(); }).code(), Code::ok);
+  threads_left = 1000;
+}
+
+}  // namespace
+}  // namespace sluice::storage
