@@ -3,7 +3,7 @@
 A fault is a function of the request (method, path) that returns the name of what goes wrong, or
 None. Names: `reset` (the connection ends before the request reaches the store), `lost` (the store
 does it, and the answer is lost), `cut` (half of the answer), `500`, `slowdown`, `slow`, `skewed`,
-`expired`, `denied`, `no-conditions`, `silent` (never answers).
+`expired`, `denied`, `no-conditions`, `absent`, `silent` (never answers).
 """
 
 import contextlib
@@ -22,6 +22,7 @@ ERRORS = {
     "expired": (400, "ExpiredToken", 0),
     "denied": (403, "AccessDenied", 0),
     "no-conditions": (501, "NotImplemented", 0),
+    "absent": (404, "NoSuchKey", 0),
 }
 
 

@@ -139,6 +139,40 @@ def test_a_second_writer_is_kept_out(server, job, refused, tmp_path):
     oracle.check(server, "data", "run.zarr", SHAPE, 2)
 
 
+def test_the_record_of_who_took_the_lease_over_stays(server, job, refused, tmp_path):
+    wait = tmp_path / "wait"
+    wait.touch()
+    first = job("w", ADDRESS, {"steps": 2, "wait": str(wait)})
+    first.run.stdout.readline()
+    record = server.object_path("data", "run.zarr.sluice-lease")
+    record.write_text("host other, process 7\nsluice-lease 1 kernel-x 1 7 99 file\n")
+    wait.unlink()
+    first.wait()
+    assert record.exists()
+    text = refused("a", ADDRESS, {"first": 2, "steps": 1, **SHORT})
+    assert text.startswith("LOCKED") and "host other" in text, text
+
+
+def test_who_has_lost_the_record_of_the_lease_is_told(server, job, tmp_path):
+    """Also where the store says of a conditional put that there is nothing to replace."""
+    renewed_s = 20
+    wait = tmp_path / "wait"
+    wait.touch()
+
+    def choose(method, path, headers):
+        is_renewal = method == "PUT" and path.endswith(".sluice-lease") and "If-Match" in headers
+        return "absent" if is_renewal else None
+    with Proxy(server.port, choose) as proxy:
+        running = job("w", ADDRESS, {"steps": 2, "wait": str(wait)}, endpoint=proxy.endpoint)
+        running.run.stdout.readline()
+        server.object_path("data", "run.zarr.sluice-lease").unlink()
+        time.sleep(renewed_s + 5)
+        assert proxy.count("absent") > 0
+        wait.unlink()
+        code, text = running.wait()
+    assert code == 3 and "LOCKED" in text and "writer lease" in text, text
+
+
 def test_another_etag_of_the_same_object_is_no_other_writer(server, job, tmp_path):
     """The commit's number says what the object holds: stores may give it another etag."""
     wait = tmp_path / "wait"

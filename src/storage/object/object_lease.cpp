@@ -67,7 +67,9 @@ class ObjectLease final : public Lease {
       changed_.notify_all();
       thread_.join();
       try {
-        if (!is_lost_) bucket_.remove(key_);
+        std::string etag;
+        // Looked at once more: another writer may have taken it over since the last renewal.
+        if (!is_lost_ && is_still_ours(etag)) bucket_.remove(key_);
       } catch (const std::exception&) {
         // it becomes stale
       }
@@ -91,7 +93,9 @@ class ObjectLease final : public Lease {
           next = bucket_.put(key_, own_record(), same);
         } catch (const Error& e) {
           // Its own put may have arrived, and its answer been lost: the record says whose it is.
-          is_lost = e.code() == Code::locked && !is_still_ours(next);
+          // A record that was removed is lost: the next writer makes a new one.
+          is_lost =
+              (e.code() == Code::locked || e.code() == Code::not_found) && !is_still_ours(next);
         }
         lock.lock();
         is_lost_ = is_lost_ || is_lost;
