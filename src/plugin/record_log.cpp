@@ -66,6 +66,9 @@ std::unique_ptr<commit::JournalRuns> RecordLog::write(const Change& change) {
     is_named_ = false;
     room_ = 0;
   }
+  if (std::exchange(holds_old_, false)) {
+    commit::forget_records(*journal_);
+  }
   make_room();
   commit::JournalWriter writer(journal_, next_);
   const auto superblock = commit::find_superblock(change.file);
@@ -135,7 +138,10 @@ void RecordLog::sync(const std::function<void()>& beside) {
   }
 }
 
-void RecordLog::accept(bool durable) { next_ = durable ? behind_ : commit::JournalPlace{}; }
+void RecordLog::accept(bool durable) {
+  next_ = durable ? behind_ : commit::JournalPlace{};
+  holds_old_ = durable && is_full();
+}
 
 void RecordLog::reject() {
   if (!has_previous()) {
@@ -153,6 +159,7 @@ void RecordLog::reject() {
 
 void RecordLog::remove() {
   next_ = {};
+  holds_old_ = false;
   journal_.reset();
   commit::remove_journal(storage_, path_);
 }

@@ -66,6 +66,7 @@ class RecordLog {
   std::uint64_t last_bytes_ = 1;  ///< of the last record
   commit::JournalPlace next_;     ///< behind one that stays; at the front: of none
   commit::JournalPlace behind_;   ///< the one that was written last
+  bool holds_old_ = false;        ///< records that the next one is written over
   bool is_named_ = false;         ///< durably
   storage::HomePtr<storage::SyncBeside> sync_;
 };
