@@ -5,8 +5,11 @@ SLUICE_LONG=1: every type with every compressor and form."""
 
 import itertools
 import json
+import math
 import warnings
 
+import h5py
+import icechunk
 import numpy as np
 import pytest
 import tensorstore
@@ -222,12 +225,183 @@ def test_a_group_without_consolidated_metadata(tmp_path, version):
         assert file.attrs["title"] == "bare" and file.attrs_of("g")["of"] == "a group"
         assert [file[name].attrs["number"] for name in values] == [0, 1, 2]
     back = tmp_path / "back.h5"
-    sluice("convert", bare, back)
+    done = run("convert", bare, back)
+    assert done.returncode == 1 and "left out: empty (an empty group)" in done.stderr, done.stderr
+    assert len(done.stderr.splitlines()) == 1
     assert difference(back, values) == ""
     (bare / "g" / "loop").symlink_to(bare / "g", target_is_directory=True)
     done = run("ls", bare)
     assert done.returncode == 2 and "Too many levels" in done.stderr, done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def add_steps(path, mode, steps):
+    with library.open(path, mode, log="off") as out:
+        if mode == "w":
+            out.define("g/v", "f8", (4, 6), steps=True)
+            out.attrs["title"] = "of Sluice"
+        for step in steps:
+            with out.step(time=float(step)):
+                out.put("g/v", np.full((4, 6), float(step)))
+
+
+def add_theirs(root, nan=math.nan):
+    theirs = root.create_array("theirs", data=np.arange(24, dtype=">i4").reshape(4, 6),
+                               chunks=(3, 4), compressors=zarr.codecs.GzipCodec(),
+                               chunk_key_encoding={"name": "default", "separator": "/"})
+    theirs.attrs.update({"of": {"an": "object"}, "none": None, "limit": nan, "n": 2**64 - 1})
+    root.create_array("texts", data=np.array(["a", "bc"]))
+    root.create_group("empty/inner")
+    root["g"].attrs.update({"mixed": [1, "a", None], "calibration": [1, 2.5]})
+    root.attrs["history"] = [{"by": "another"}, {"at": nan}]
+
+
+def nodes_of(root):
+    """Everything that zarr-python says of the nodes that Sluice did not make, and attributes."""
+    found = {name: root[name].metadata.to_dict() for name in ("theirs", "texts", "empty/inner")}
+    for document in found.values():
+        document.pop("consolidated_metadata", None)
+    attributes = {name: dict(root[name].attrs) for name in ("g", "theirs", "empty")}
+    mine = {name: value for name, value in root.attrs.items() if name != "sluice"}
+    return repr((sorted(found.items()), attributes, mine))
+
+
+class Store:
+    """A store of Sluice to which zarr-python adds something."""
+
+    def __init__(self, path, consolidated):
+        self.path, self.consolidated = path, consolidated
+
+    def change(self, what):
+        if self.path.suffix == ".zarr":
+            what(zarr.open_group(self.path, mode="r+", use_consolidated=False))
+            if self.consolidated:
+                zarr.consolidate_metadata(self.path)
+            return
+        session = self.repository().writable_session("main")
+        what(zarr.open_group(session.store, mode="r+"), 0.5)  # Icechunk refuses NaN
+        session.commit("theirs")
+
+    def repository(self):
+        return icechunk.Repository.open(icechunk.local_filesystem_storage(str(self.path)))
+
+    def look(self):
+        if self.path.suffix == ".zarr":
+            return zarr.open_group(self.path, mode="r")
+        return zarr.open_group(self.repository().readonly_session("main").store, mode="r")
+
+
+@pytest.mark.parametrize("ending", ["zarr", "icechunk"])
+def test_a_step_leaves_what_others_added_as_it_was(tmp_path, ending):
+    store = Store(tmp_path / f"run.{ending}", True)
+    add_steps(store.path, "w", [0])
+    store.change(add_theirs)
+    before = nodes_of(store.look())
+    for step in (1, 2):
+        add_steps(store.path, "a", [step])
+        root = store.look()
+        assert nodes_of(root) == before
+        np.testing.assert_array_equal(root["theirs"][...], np.arange(24).reshape(4, 6))
+        assert list(root["texts"][...]) == ["a", "bc"]
+        np.testing.assert_array_equal(root["g/v"][step], np.full((4, 6), float(step)))
+        np.testing.assert_array_equal(root["time"][...], np.arange(step + 1.0))
+    assert "DAMAGED" not in run("verify", store.path).stdout
+    with library.open(store.path, "a", log="off") as out:
+        out.attrs_of("theirs")["seen"] = 7
+        with out.step(time=3.0):
+            out.put("g/v", np.full((4, 6), 3.0))
+    root = store.look()
+    assert root["theirs"].attrs["seen"] == 7 and root["theirs"].attrs["of"] == {"an": "object"}
+    np.testing.assert_array_equal(root["theirs"][...], np.arange(24).reshape(4, 6))
+
+
+@pytest.mark.parametrize("ending", ["zarr", "icechunk"])
+@pytest.mark.parametrize("name", ["theirs", "texts", "texts/below", "empty"])
+def test_arrays_of_others_are_not_written_to(tmp_path, ending, name):
+    store = Store(tmp_path / f"run.{ending}", True)
+    add_steps(store.path, "w", [0])
+    store.change(add_theirs)
+    before = nodes_of(store.look())
+    with pytest.raises(library.Error, match="another program made"):
+        with library.open(store.path, "a", log="off") as out:
+            with out.step():
+                out.put("g/v", np.ones((4, 6)))
+                out.put(name, np.zeros((4, 6), dtype="i4"))
+    assert nodes_of(store.look()) == before
+
+
+def test_documents_of_others_are_not_recovered(tmp_path):
+    """The root's copy of them may be older than they are."""
+    store = Store(tmp_path / "run.zarr", True)
+    add_steps(store.path, "w", [0])
+    store.change(add_theirs)
+    store.consolidated = False
+    store.change(lambda root, *_: root["theirs"].resize((8, 6)))
+    add_steps(store.path, "a", [1])
+    sluice("recover", store.path)
+    assert zarr.open_array(store.path / "theirs", mode="r").shape == (8, 6)
+
+
+def test_attributes_without_a_counterpart_are_listed(tmp_path):
+    path = tmp_path / "theirs.zarr"
+    root = zarr.open_group(path, mode="w")
+    array = root.create_array("g/x", data=np.arange(3.0))
+    array.attrs.update({"object": {"a": 1}, "objects": [{"a": 1}], "mixed": [1, "a"], "null": None,
+                        "empty": [], "large": 2**63, "larges": [1, 2**64 - 1], "n": 2**63 - 1})
+    root.attrs["root"] = {}
+    kinds = {"the file: attribute root": "an object of JSON",
+             "g/x: attribute object": "an object of JSON", "g/x: attribute null": "null",
+             "g/x: attribute objects": "a list of objects, of lists, or of several types",
+             "g/x: attribute mixed": "a list of objects, of lists, or of several types",
+             "g/x: attribute empty": "an empty list",
+             "g/x: attribute large": "numbers above 2^63 - 1",
+             "g/x: attribute larges": "numbers above 2^63 - 1"}
+    told = json.loads(sluice("ls", path, "--json"))
+    assert {entry["name"]: entry["type"] for entry in told["unread_attributes"]} == kinds
+    with library.open(path) as file:
+        assert dict(file["g/x"].attrs.items()) == {"n": 2**63 - 1}
+    done = run("convert", path, tmp_path / "copy.h5")
+    assert done.returncode == 1
+    assert all(f"left out: {name} ({kind})" in done.stderr for name, kind in kinds.items())
+
+
+def test_attributes_of_sluice_that_another_program_changed(tmp_path):
+    path = tmp_path / "run.zarr"
+    changed = {"i4": 0.5, "f4": "text", "double": [1, 2], "f4s": [0.1, "a"], "i4s": [1, 2**40],
+               "i8": True, "wide": 2**40, "texts": "one", "fine": 3, "text": 7, "f4exact": 2.5}
+    with library.open(path, "w", log="off") as out:
+        out.put("x", np.arange(3.0), shape=(3,))
+        out.attrs.update({"i4": np.int32(1), "f4": np.float32(1.5), "double": 1.0,
+                          "f4s": np.array([1, 2], "f4"), "i4s": np.array([1, 2], "i4"), "i8": 3,
+                          "wide": np.int32(4), "texts": ["a", "b"], "fine": np.int32(1),
+                          "text": "seven", "f4exact": np.float32(1)})
+    zarr.open_group(path, mode="r+", use_consolidated=False).attrs.update(changed)
+    zarr.consolidate_metadata(path)
+    with library.open(path) as file:
+        found = {name: value for name, value in file.attrs.items()}
+    changed.pop("f4s")  # of numbers and text: nothing that Sluice has
+    assert {name: getattr(value, "tolist", lambda v=value: v)() for name, value in found.items()
+            } == changed
+    assert "the file: attribute f4s" in sluice("ls", path)
+    assert run("convert", path, tmp_path / "copy.h5").returncode == 1  # f4s is left out
+    with h5py.File(tmp_path / "copy.h5") as file:
+        assert (file.attrs["fine"].dtype, file.attrs["f4exact"].dtype) == (np.int32, np.float32)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_fill_value_of_uint64(tmp_path, version):
+    path, fill = tmp_path / "u.zarr", 2**64 - 1
+    array = zarr.create_array(path, shape=(4,), chunks=(2,), dtype="u8", fill_value=fill,
+                              zarr_format=version)
+    array[0] = 5
+    if version == 3:
+        array.attrs["_FillValue"] = fill
+    assert difference(path, {"u": np.array([5, fill, fill, fill], "u8")}) == ""
+    copy = tmp_path / "copy.nc"
+    assert "left out" not in sluice("convert", path, copy, "--compress", "none")
+    with h5py.File(copy) as file:
+        assert file["u"].attrs["_FillValue"] == np.uint64(fill)
+        assert list(file["u"]) == [5, fill, fill, fill]
 
 
 def test_version_2_is_only_read(tmp_path):

@@ -187,7 +187,7 @@ void IcechunkPlanner::take_documents(const MetadataUpdate& sealed) {
       node["chunk_key_encoding"] = {{"name", "default"}, {"configuration", {{"separator", "/"}}}};
     }
     state_.history.set_document(document.name.substr(0, document.name.size() - ending.size()),
-                                node.dump(1));
+                                zarr::text_of(node));
   }
   // The nodes' own documents are all that there is: Icechunk has no consolidated metadata.
   zarr::Json root = zarr::parse(sealed.manifest.bytes, file_.path());

@@ -46,6 +46,7 @@ void ZarrCatalog::load() {
   steps_ = manifest_.steps;
   has_time_ = manifest_.has_time;
   unreadable_ = manifest_.unreadable;
+  unread_attributes_ = manifest_.unread_attributes;
   for (const Stored& stored : manifest_.arrays) {
     const Array& array = stored.array;
     StoredVariable variable;
@@ -83,6 +84,14 @@ void ZarrCatalog::load() {
     }
   }
   std::reverse(commits_.begin(), commits_.end());
+}
+
+std::vector<UnreadableDataset> ZarrCatalog::other_objects() {
+  std::vector<UnreadableDataset> others;
+  for (const std::string& group : manifest_.empty_groups) {
+    others.push_back({group, "an empty group"});
+  }
+  return others;
 }
 
 std::vector<std::string> ZarrCatalog::unchecked() {

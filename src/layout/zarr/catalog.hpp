@@ -31,6 +31,7 @@ class ZarrCatalog : public layout::Catalog, public layout::Titled {
             std::span<std::byte> out) override;
   std::vector<std::uint64_t> rows_by_step(std::uint32_t variable) override;
   std::vector<std::uint64_t> checksum_words(const CommitRow& commit) override;
+  std::vector<UnreadableDataset> other_objects() override;
   std::vector<std::string> unchecked() override;
   std::vector<model::Attribute> attributes() override { return manifest_.attributes; }
 

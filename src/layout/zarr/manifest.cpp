@@ -4,11 +4,9 @@
 #include <atomic>
 #include <cstring>
 #include <limits>
+#include <set>
 
 #include "codec/checksum.hpp"
-#include "layout/lengths.hpp"
-#include "layout/netcdf4/rules.hpp"
-#include "layout/zarr/node_order.hpp"
 #include "layout/zarr/references.hpp"
 #include "layout/zarr/seal.hpp"
 #include "layout/zarr/version2.hpp"
@@ -24,144 +22,10 @@ using model::Dims;
 
 namespace {
 
-constexpr int version = 1;
 constexpr std::size_t crc_bytes = 4;
-/// Of the document of a varying variable: which array says the rows of each step.
-constexpr const char* varying_attribute = "rows_vary";
 
-std::string in_folder(const std::string& node) {
-  return node.empty() ? document_name : node + "/" + document_name;
-}
-
-Json attributes_json(const Manifest& manifest, const std::string& owner) {
-  Json json = Json::object();
-  for (const model::Attribute& attribute : manifest.attributes) {
-    if (attribute.owner == owner) {
-      json[attribute.name] = json_of(attribute.value);
-    }
-  }
-  return json;
-}
-
-Json own_json(const Manifest& manifest) {
-  Json variables = Json::array();
-  for (const Stored& stored : manifest.arrays) {
-    const Definition& d = stored.definition;
-    variables.push_back({{"name", d.name},
-                         {"steps", d.stepped},
-                         {"partial", d.partial},
-                         {"compress", d.compress},
-                         {"dimensions", d.dimensions}});
-    if (d.varying) {
-      variables.back()["varying"] = true;
-    }
-  }
-  Json kinds = Json::array();
-  for (const model::Attribute& attribute : manifest.attributes) {
-    kinds.push_back({attribute.owner, attribute.name, attribute.value.index()});
-  }
-  Json drops = Json::array();
-  for (const Drop& drop : manifest.drops) {
-    drops.push_back({drop.rows, drop.steps});
-  }
-  return {{seal_name, std::string(seal_digits, '0')},
-          {"version", version},
-          {"drops", std::move(drops)},
-          {"steps", manifest.steps},
-          {"commits", manifest.rows},
-          {"checksum_chunk_words", manifest.checksum_chunk_words},
-          {"checksum_chunks", manifest.checksum_chunks},
-          {"has_time", manifest.has_time},
-          {"variables", std::move(variables)},
-          {"attribute_kinds", std::move(kinds)}};
-}
-
-Array plain_array(const Type& type, const Dims& shape, const Dims& chunk) {
-  Array array;
-  array.type = type;
-  array.shape = shape;
-  array.chunk = array.inner = chunk;
-  return array;
-}
-
-/// Every group on the way to a node.
-void add_groups(const Manifest& manifest, const std::string& name, Json& nodes) {
-  for (std::size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
-    const std::string group = name.substr(0, at);
-    if (!nodes.contains(group)) {
-      nodes[group] = group_document(attributes_json(manifest, group));
-    }
-  }
-}
-
-Json nodes_of(const Manifest& manifest) {
-  Json nodes = Json::object();
-  for (const Stored& stored : manifest.arrays) {
-    const std::string& name = stored.definition.name;
-    add_groups(manifest, name, nodes);
-    Json attributes = attributes_json(manifest, name);
-    if (stored.definition.varying) {
-      attributes[varying_attribute] = length_name(name);
-    }
-    nodes[name] = array_document(stored.array, attributes);
-  }
-  for (const model::Attribute& attribute : manifest.attributes) {
-    if (!attribute.owner.empty() && !nodes.contains(attribute.owner)) {
-      add_groups(manifest, attribute.owner + "/", nodes);  // a group without variables
-    }
-  }
-  if (manifest.has_time) {
-    nodes[time_name] =
-        array_document(time_array(manifest.steps), attributes_json(manifest, time_name));
-  }
-  nodes[own_name] = group_document(Json::object());
-  nodes[commits_name] = array_document(commits_array(manifest.rows), Json::object());
-  if (manifest.checksum_chunk_words != 0) {
-    const std::uint64_t words = manifest.checksum_chunk_words;
-    nodes[checksums_name] = array_document(
-        [&] {
-          Array array =
-              plain_array(type_of(Kind::u64), {words * manifest.checksum_chunks}, {words});
-          array.dimensions = {"word"};
-          return array;
-        }(),
-        Json::object());
-  }
-  return nodes;
-}
-
-}  // namespace
-
-Array time_array(std::uint64_t steps) {
-  Array array = plain_array(type_of(Kind::f64), {steps}, {rows_per_object});
-  array.fill = model::fill_bytes(std::numeric_limits<double>::quiet_NaN(), array.type).value();
-  array.dimensions = {netcdf4::step_dimension};
-  return array;
-}
-
-Array commits_array(std::uint64_t rows) {
-  Array array = plain_array(type_of(Kind::u64), {rows, CommitRow::words},
-                            {rows_per_object, CommitRow::words});
-  array.dimensions = {"commit", "word"};
-  return array;
-}
-
-Documents documents_of(const Manifest& manifest) {
-  const Json nodes = by_group(nodes_of(manifest));
-  Documents documents;
-  for (const auto& [name, document] : nodes.items()) {
-    documents[in_folder(name)] = document.dump(1);
-  }
-  Json attributes = attributes_json(manifest, "");
-  attributes[own_name] = own_json(manifest);
-  Json root = group_document(attributes);
-  root["consolidated_metadata"] = {
-      {"kind", "inline"}, {"must_understand", false}, {"metadata", nodes}};
-  documents[document_name] = sealed_text(std::move(root));
-  return documents;
-}
-
-namespace {
+/// The attribute by which missing values are known.
+constexpr const char* fill_name = "_FillValue";
 
 struct Told {
   bool stepped = false;
@@ -169,6 +33,19 @@ struct Told {
   bool varying = false;
   std::string compress;
   std::vector<std::string> dimensions;
+};
+
+/// What Sluice says of its own variables and attributes, beside what their documents say.
+struct Own {
+  std::map<std::string, Told> told;
+  std::map<std::string, std::size_t> order;
+  std::map<std::pair<std::string, std::string>, std::size_t> kinds;
+  std::set<std::string> owners;  ///< groups of its variables, and whatever has its attributes
+
+  const Told* find(const std::string& name) const {
+    const auto known = told.find(name);
+    return known != told.end() ? &known->second : nullptr;
+  }
 };
 
 /// What Sluice claims of itself must be possible, before anything is computed with it.
@@ -185,9 +62,7 @@ void check_own(const Manifest& manifest, const std::string& path) {
 }
 
 /// What Sluice says of itself in the root's attribute.
-void take_own(const Json& own, Manifest& manifest, std::map<std::string, Told>& told,
-              std::map<std::string, std::size_t>& order,
-              std::map<std::pair<std::string, std::string>, std::size_t>& kinds) {
+void take_own(const Json& own, Manifest& manifest, Own& into) {
   manifest.ours = true;
   manifest.steps = own.at("steps").get<std::uint64_t>();
   manifest.rows = own.at("commits").get<std::uint64_t>();
@@ -199,14 +74,18 @@ void take_own(const Json& own, Manifest& manifest, std::map<std::string, Told>& 
   }
   for (const Json& variable : own.at("variables")) {
     const auto name = variable.at("name").get<std::string>();
-    order.emplace(name, order.size());
-    told[name] = {variable.at("steps").get<bool>(), variable.at("partial").get<bool>(),
-                  variable.value("varying", false), variable.at("compress").get<std::string>(),
-                  variable.at("dimensions").get<std::vector<std::string>>()};
+    into.order.emplace(name, into.order.size());
+    for (std::size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
+      into.owners.insert(name.substr(0, at));
+    }
+    into.told[name] = {variable.at("steps").get<bool>(), variable.at("partial").get<bool>(),
+                       variable.value("varying", false), variable.at("compress").get<std::string>(),
+                       variable.at("dimensions").get<std::vector<std::string>>()};
   }
   for (const Json& kind : own.at("attribute_kinds")) {
-    kinds[{kind.at(0).get<std::string>(), kind.at(1).get<std::string>()}] =
-        kind.at(2).get<std::size_t>();
+    const auto owner = kind.at(0).get<std::string>();
+    into.kinds[{owner, kind.at(1).get<std::string>()}] = kind.at(2).get<std::size_t>();
+    into.owners.insert(owner);
   }
 }
 
@@ -248,21 +127,42 @@ Definition definition_of(const std::string& name, const Array& array, const Told
   return d;
 }
 
-void take_attributes(const Json& node, const std::string& owner,
-                     const std::map<std::pair<std::string, std::string>, std::size_t>& kinds,
+/// The `_FillValue` of an array of uint64 that attributes cannot hold; nothing where there is none.
+/// The array says it as its fill value.
+std::optional<std::uint64_t> large_fill_in(const Json& node) {
+  const Json fill = node.value("attributes", Json::object()).value(fill_name, Json());
+  const bool is_large = fill.is_number_unsigned() && !value_of(fill, std::nullopt).has_value();
+  return is_large && node.value("data_type", Json()) == "uint64"
+             ? std::optional(fill.get<std::uint64_t>())
+             : std::nullopt;
+}
+
+/// Of the node `owner`; those of an array that Sluice made have its own among them.
+void take_attributes(const Json& node, const std::string& owner, const Own& own,
                      Manifest& manifest) {
+  Json kept = Json::object();
   const Json attributes = node.value("attributes", Json::object());
   for (const auto& [name, value] : attributes.items()) {
-    const bool is_own_name = owner.empty() ? name == own_name : name == varying_attribute;
+    const bool is_own_name =
+        owner.empty() ? name == own_name : name == varying_attribute && own.find(owner) != nullptr;
     if (is_own_name && manifest.ours) {
       continue;
     }
-    const auto known = kinds.find({owner, name});
+    const auto known = own.kinds.find({owner, name});
     const auto held =
-        value_of(value, known != kinds.end() ? std::optional(known->second) : std::nullopt);
+        value_of(value, known != own.kinds.end() ? std::optional(known->second) : std::nullopt);
     if (held) {
       manifest.attributes.push_back({owner, name, *held});
+    } else if (name != fill_name || !large_fill_in(node)) {
+      manifest.unread_attributes.push_back(
+          {(owner.empty() ? "the file" : owner) + ": attribute " + name, why_no_value(value)});
     }
+    if (manifest.ours) {
+      kept.get_ref<Json::object_t&>().emplace_back(name, value);
+    }
+  }
+  if (!kept.empty()) {
+    manifest.kept.attributes[owner] = std::move(kept);
   }
 }
 
@@ -286,29 +186,76 @@ Json nodes_in(const Json& root, const Manifest& manifest, const std::string& pat
   return nodes;
 }
 
+/// What the attribute of the root says of a store of Sluice; nothing of another's.
+Own own_of(const Json& root, const std::string& path, Manifest& manifest) {
+  Own own;
+  const Json attributes = root.value("attributes", Json::object());
+  if (!manifest.is_array && attributes.contains(own_name) && attributes[own_name].is_object() &&
+      attributes[own_name].contains("version")) {
+    if (attributes[own_name]["version"].get<int>() > store_version) {
+      throw Error(Code::version,
+                  path + ": a newer version of Sluice wrote this store: update Sluice");
+    }
+    take_own(attributes[own_name], manifest, own);
+    check_own(manifest, path);
+  }
+  return own;
+}
+
+/// In a store of Sluice: did another program make the node?
+bool is_of_another(const Manifest& manifest, const Own& own, const std::string& name,
+                   bool is_array) {
+  if (!manifest.ours) {
+    return false;
+  }
+  return is_array ? own.find(name) == nullptr && !(manifest.has_time && name == time_name)
+                  : own.owners.count(name) == 0;
+}
+
+void take_array(const Json& node, const std::string& name, const std::string& path, const Own& own,
+                Manifest& manifest) {
+  std::string why;
+  const auto array = array_in(node, path + ": " + name, why);
+  if (!array) {
+    manifest.unreadable.push_back({name, why});
+    return;
+  }
+  manifest.arrays.push_back({definition_of(name, *array, own.find(name)), *array});
+  if (const auto fill = large_fill_in(node)) {
+    Definition& d = manifest.arrays.back().definition;
+    d.partial = true;
+    d.fill = model::fill_bytes(*fill, d.type).value();
+  }
+}
+
+/// Groups without attributes and without a node below them.
+std::vector<std::string> empty_groups_of(const Json& nodes, const Manifest& manifest) {
+  std::set<std::string> used;
+  std::vector<std::string> groups;
+  for (const auto& [name, node] : nodes.items()) {
+    for (std::size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
+      used.insert(name.substr(0, at));
+    }
+    if (node.value("node_type", "") == "group" && !is_own(manifest, name) &&
+        node.value("attributes", Json::object()).empty()) {
+      groups.push_back(name);
+    }
+  }
+  std::erase_if(groups, [&](const std::string& group) { return used.count(group) != 0; });
+  return groups;
+}
+
 Manifest manifest_of(const Json& root, const std::string& path) {
   Manifest manifest;
-  std::map<std::string, Told> told;
-  std::map<std::string, std::size_t> order;
-  std::map<std::pair<std::string, std::string>, std::size_t> kinds;
-  const Json attributes = root.value("attributes", Json::object());
   const std::string kind = root.value("node_type", "");
   const bool is_group = kind == "group";
   if (!is_group && kind != "array") {
     throw Error(Code::damaged, path + ": " + document_name + ": neither a group nor an array");
   }
-  if (is_group && attributes.contains(own_name) && attributes[own_name].is_object() &&
-      attributes[own_name].contains("version")) {
-    if (attributes[own_name]["version"].get<int>() > version) {
-      throw Error(Code::version,
-                  path + ": a newer version of Sluice wrote this store: update Sluice");
-    }
-    take_own(attributes[own_name], manifest, told, order, kinds);
-    check_own(manifest, path);
-  }
   manifest.is_array = !is_group;
+  const Own own = own_of(root, path, manifest);
   if (is_group) {
-    take_attributes(root, "", kinds, manifest);
+    take_attributes(root, "", own, manifest);
   }
   const Json nodes = nodes_in(root, manifest, path);
   for (const auto& [name, node] : nodes.items()) {
@@ -318,25 +265,21 @@ Manifest manifest_of(const Json& root, const std::string& path) {
     if (is_own(manifest, name)) {
       continue;
     }
-    take_attributes(node, name, kinds, manifest);
-    if (node.value("node_type", "") != "array") {
-      continue;
+    take_attributes(node, name, own, manifest);
+    const bool is_array = node.value("node_type", "") == "array";
+    if (is_of_another(manifest, own, name, is_array)) {
+      manifest.kept.documents[name] = node;
     }
-    std::string why;
-    const auto array = array_in(node, path + ": " + name, why);
-    if (!array) {
-      manifest.unreadable.push_back({name, why});
-      continue;
+    if (is_array) {
+      take_array(node, name, path, own, manifest);
     }
-    const auto known = told.find(name);
-    manifest.arrays.push_back(
-        {definition_of(name, *array, known != told.end() ? &known->second : nullptr), *array});
   }
+  manifest.empty_groups = empty_groups_of(nodes, manifest);
   std::stable_sort(manifest.arrays.begin(), manifest.arrays.end(),
                    [&](const Stored& a, const Stored& b) {
                      const auto place = [&](const Stored& s) {
-                       const auto found = order.find(s.definition.name);
-                       return found != order.end() ? found->second : order.size();
+                       const auto found = own.order.find(s.definition.name);
+                       return found != own.order.end() ? found->second : own.order.size();
                      };
                      return place(a) < place(b);
                    });
@@ -369,6 +312,10 @@ bool is_bare_group(const Json& root) {
 }
 
 }  // namespace
+
+std::string in_folder(const std::string& node) {
+  return node.empty() ? document_name : node + "/" + document_name;
+}
 
 Manifest read_manifest(storage::File& file) {
   if (is_references(file)) {
@@ -443,16 +390,20 @@ std::vector<CommitRow> read_rows(storage::File& file, const Manifest& manifest) 
 
 std::vector<Document> stale_documents(storage::File& file) {
   std::vector<Document> stale;
-  if (is_references(file) || is_version2(file) || !is_zarr(file) || !read_manifest(file).ours) {
+  if (is_references(file) || is_version2(file) || !is_zarr(file)) {
     return stale;
   }
+  const Manifest manifest = read_manifest(file);
   const Json root = parse(root_text(file), file.path());
-  if (is_bare_group(root)) {
-    return stale;  // the nodes' own documents are all that there is
+  if (!manifest.ours || is_bare_group(root)) {
+    return stale;  // of a bare group the nodes' own documents are all that there is
   }
   for (const auto& [node, document] : root.at("consolidated_metadata").at("metadata").items()) {
+    if (manifest.kept.documents.count(node) != 0) {
+      continue;  // another program's, which may have changed it since
+    }
     const std::string name = in_folder(node);
-    const std::string text = document.dump(1);
+    const std::string text = text_of(document);
     const std::uint64_t there = file.object_bytes(name).value_or(0);
     const auto now = there == text.size() ? read_object(file, name, new_addresses(there), there)
                                           : std::vector<std::byte>{};

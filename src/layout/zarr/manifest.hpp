@@ -17,6 +17,10 @@ namespace sluice::layout::zarr {
 
 inline constexpr const char* commits_name = "sluice/commits";
 inline constexpr const char* checksums_name = "sluice/checksums";
+/// Of the layout of a store that Sluice writes.
+inline constexpr int store_version = 1;
+/// Of the document of a varying variable: which array says the rows of each step.
+inline constexpr const char* varying_attribute = "rows_vary";
 /// Rows of an array that is written anew with every commit, in one object.
 inline constexpr std::uint64_t rows_per_object = 256;
 
@@ -35,6 +39,12 @@ struct Drop {
   std::uint64_t steps = 0;
 };
 
+/// What another program put into a store of Sluice: each commit writes it again as it was.
+struct Kept {
+  std::map<std::string, Json> documents;   ///< of the arrays and groups that it made
+  std::map<std::string, Json> attributes;  ///< of every node, without Sluice's own
+};
+
 struct Manifest {
   int version = 3;  ///< of Zarr
   bool ours = false;
@@ -50,11 +60,16 @@ struct Manifest {
   std::vector<Stored> arrays;  ///< without Sluice's own
   std::vector<model::Attribute> attributes;
   std::vector<UnreadableDataset> unreadable;
+  std::vector<UnreadableDataset> unread_attributes;
+  std::vector<std::string> empty_groups;
+  Kept kept;  ///< of a store of Sluice
 };
 
 /// A document of the store: its name below the store's folder, and its text.
 using Documents = std::map<std::string, std::string>;
 
+/// The name of a node's document in the store.
+std::string in_folder(const std::string& node);
 /// All documents that `manifest` makes, the root's among them.
 Documents documents_of(const Manifest& manifest);
 /// Reads the root document of the store `file`, and those of its nodes where the root does not have

@@ -305,38 +305,79 @@ bool all_are(const Json& json, Is&& is) {
   return std::all_of(json.begin(), json.end(), [&](const Json& one) { return is(one); });
 }
 
+/// An integer that T holds.
+template <class T>
+bool is_integer(const Json& json) {
+  if (json.is_number_unsigned()) {
+    return json.get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+  }
+  return json.is_number_integer() && json.get<std::int64_t>() >= std::numeric_limits<T>::min();
+}
+
+bool is_large(const Json& json) {
+  return json.is_number_integer() && !is_integer<std::int64_t>(json);
+}
+
+/// A number that T holds as it is, or a word for one.
+template <class T>
+bool is_real(const Json& json) {
+  if (json.is_string()) {
+    const auto& text = json.get_ref<const std::string&>();
+    return text == "NaN" || text == "Infinity" || text == "-Infinity";
+  }
+  if (!json.is_number()) {
+    return false;
+  }
+  const auto value = json.get<double>();
+  constexpr double most_exact = 9007199254740992.0;  // 2^53
+  const bool is_exact = !json.is_number_integer() || std::abs(value) <= most_exact;
+  return is_exact && (!std::isfinite(value) || static_cast<double>(static_cast<T>(value)) == value);
+}
+
+bool are(const Json& json, bool (*is)(const Json&)) { return json.is_array() && all_are(json, is); }
+
+/// Nothing where the JSON is no value of that kind.
+std::optional<model::AttributeValue> value_of_kind(const Json& json, std::size_t kind) {
+  using Held = std::optional<model::AttributeValue>;
+  switch (kind) {
+    case 1:
+      return is_integer<std::int32_t>(json) ? Held(json.get<std::int32_t>()) : std::nullopt;
+    case 3:
+      return is_real<float>(json) ? Held(static_cast<float>(float_of(json))) : std::nullopt;
+    case 4:
+      return is_real<double>(json) ? Held(float_of(json)) : std::nullopt;
+    case 6:
+      return are(json, is_integer<std::int32_t>) ? Held(vector_of<std::int32_t>(json))
+                                                 : std::nullopt;
+    case 7:
+      return are(json, is_integer<std::int64_t>) ? Held(vector_of<std::int64_t>(json))
+                                                 : std::nullopt;
+    case 8:
+      return are(json, is_real<float>) ? Held(vector_of<float>(json)) : std::nullopt;
+    case 9:
+      return are(json, is_real<double>) ? Held(vector_of<double>(json)) : std::nullopt;
+    case 10:
+      return are(json, [](const Json& one) { return one.is_string(); })
+                 ? Held(vector_of<std::string>(json))
+                 : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace
 
 std::optional<model::AttributeValue> value_of(const Json& json, std::optional<std::size_t> kind) {
-  if (kind) {
-    switch (*kind) {
-      case 1:
-        return json.get<std::int32_t>();
-      case 3:
-        return static_cast<float>(float_of(json));
-      case 4:
-        return float_of(json);
-      case 6:
-        return vector_of<std::int32_t>(json);
-      case 7:
-        return vector_of<std::int64_t>(json);
-      case 8:
-        return vector_of<float>(json);
-      case 9:
-        return vector_of<double>(json);
-      case 10:
-        return vector_of<std::string>(json);
-      default:
-        break;
-    }
+  if (const auto held = kind ? value_of_kind(json, *kind) : std::nullopt) {
+    return held;
   }
   if (json.is_boolean()) {
     return json.get<bool>();
   }
-  if (json.is_number_integer()) {
+  if (is_integer<std::int64_t>(json)) {
     return json.get<std::int64_t>();
   }
-  if (json.is_number()) {
+  if (json.is_number_float()) {
     return json.get<double>();
   }
   if (json.is_string()) {
@@ -345,10 +386,10 @@ std::optional<model::AttributeValue> value_of(const Json& json, std::optional<st
   if (!json.is_array() || json.empty()) {
     return std::nullopt;
   }
-  if (all_are(json, [](const Json& one) { return one.is_number_integer(); })) {
+  if (all_are(json, is_integer<std::int64_t>)) {
     return vector_of<std::int64_t>(json);
   }
-  if (all_are(json, [](const Json& one) { return one.is_number(); })) {
+  if (all_are(json, [](const Json& one) { return one.is_number() && !is_large(one); })) {
     return vector_of<double>(json);
   }
   if (all_are(json, [](const Json& one) { return one.is_string(); })) {
@@ -357,127 +398,17 @@ std::optional<model::AttributeValue> value_of(const Json& json, std::optional<st
   return std::nullopt;
 }
 
-namespace {
-
-/// Values are copied, compared and written by functions that call themselves, once a level.
-constexpr std::size_t most_depth = 64;
-
-/// A name is compared with all names before it in its object: so many comparisons take a second.
-constexpr std::uint64_t most_comparisons = 1 << 29;
-
-/// Calls visit(at) for every character of JSON that is in no string; it says where to go on.
-template <class Visit>
-void each_outside_strings(std::string_view text, Visit&& visit) {
-  bool in_text = false;
-  for (std::size_t at = 0; at < text.size();) {
-    const char c = text[at];
-    if (in_text || c == '"') {
-      in_text = in_text ? c != '"' : true;
-      at += c == '\\' ? 2 : 1;
-    } else {
-      at = visit(at);
-    }
+std::string why_no_value(const Json& json) {
+  if (is_large(json) || (json.is_array() && std::any_of(json.begin(), json.end(), is_large))) {
+    return "numbers above 2^63 - 1";
   }
-}
-
-/// What makes the document too costly to parse; "" where nothing does.
-std::string refusal_of(std::string_view text) {
-  std::array<std::uint64_t, most_depth> names{};  ///< of the object open at each level
-  std::uint64_t comparisons = 0;
-  std::size_t depth = 0;
-  std::string why;
-  each_outside_strings(text, [&](std::size_t at) {
-    const char c = text[at];
-    if (c == '[' || c == '{') {
-      if (depth == most_depth) {
-        why = "more than " + std::to_string(most_depth) + " levels of nesting";
-        return text.size();
-      }
-      names.at(depth++) = 0;
-    } else if (depth != 0 && (c == ']' || c == '}')) {
-      --depth;
-    } else if (depth != 0 && c == ':') {
-      comparisons += names.at(depth - 1)++;
-      if (comparisons > most_comparisons) {
-        why = "too many names in one object";
-        return text.size();
-      }
-    }
-    return at + 1;
-  });
-  return why;
-}
-
-/// Words for numbers that JSON has none for. json of Python writes and reads them.
-constexpr std::array<std::pair<std::string_view, double>, 3> number_words{
-    {{"NaN", std::numeric_limits<double>::quiet_NaN()},
-     {"Infinity", std::numeric_limits<double>::infinity()},
-     {"-Infinity", -std::numeric_limits<double>::infinity()}}};
-/// Begins the texts that stand for such words while JSON is parsed.
-constexpr std::string_view escaped_zero = "\\u0000";
-
-/// The text with those words, outside of its strings, as strings; empty where it has none.
-std::string without_words(std::string_view text) {
-  std::string replaced;
-  std::size_t copied = 0;
-  each_outside_strings(text, [&](std::size_t at) {
-    const char c = text[at];
-    if (c != 'N' && c != 'I' && c != '-') {
-      return at + 1;
-    }
-    for (const auto& [word, value] : number_words) {
-      if (text.substr(at, word.size()) == word) {
-        replaced.append(text.substr(copied, at - copied)).append("\"").append(escaped_zero);
-        replaced.append(word).append("\"");
-        copied = at + word.size();
-        return copied;
-      }
-    }
-    return at + 1;
-  });
-  return copied == 0 ? "" : replaced.append(text.substr(copied));
-}
-
-void restore_numbers(Json& json) {
-  if (json.is_structured()) {
-    for (Json& one : json) {
-      restore_numbers(one);
-    }
-  } else if (json.is_string()) {
-    const auto& text = json.get_ref<const std::string&>();
-    for (const auto& [word, value] : number_words) {
-      if (text.size() == word.size() + 1 && text[0] == '\0' && text.substr(1) == word) {
-        json = value;
-        return;
-      }
-    }
+  if (json.is_null()) {
+    return "null";
   }
-}
-
-}  // namespace
-
-Json parse(std::span<const std::byte> bytes, const std::string& path, const std::string& document) {
-  std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  const std::string what = path + ": " + document + ": ";
-  if (const std::string why = refusal_of(text); !why.empty()) {
-    throw Error(Code::damaged, what + why);
+  if (json.is_object()) {
+    return "an object of JSON";
   }
-  const std::string replaced = without_words(text);
-  text = replaced.empty() ? text : std::string_view(replaced);
-  try {
-    Json json = Json::parse(text.begin(), text.end());
-    if (!json.is_object()) {
-      throw Error(Code::damaged, what + "is not an object");
-    }
-    if (!replaced.empty()) {
-      restore_numbers(json);
-    }
-    return json;
-  } catch (const Json::parse_error& e) {
-    const bool is_cut = e.byte > text.size();
-    throw Error(is_cut ? Code::truncated : Code::damaged,
-                what + (is_cut ? "truncated: " : "") + e.what());
-  }
+  return json.empty() ? "an empty list" : "a list of objects, of lists, or of several types";
 }
 
 }  // namespace sluice::layout::zarr

@@ -56,9 +56,15 @@ Json group_document(const Json& attributes);
 std::optional<Array> array_in(const Json& document, const std::string& name, std::string& why);
 
 Json json_of(const model::AttributeValue& value);
-/// `kind`: index into the variant where that is known. Nothing for what has no counterpart.
+/// `kind`: index into the variant in which Sluice wrote it. Used only where the JSON is still such
+/// a value: another program may have changed it. Nothing for what has no counterpart.
 std::optional<model::AttributeValue> value_of(const Json& json, std::optional<std::size_t> kind);
+/// Why it has none.
+std::string why_no_value(const Json& json);
 
+/// The text of a document. NaN, Infinity and -Infinity are written as json of Python does.
+std::string text_of(const Json& json,
+                    Json::error_handler_t on_error = Json::error_handler_t::strict);
 /// Error damaged, naming the store and the document, where it is not JSON. NaN, Infinity and
 /// -Infinity are numbers, as json of Python writes them.
 Json parse(std::span<const std::byte> bytes, const std::string& path,

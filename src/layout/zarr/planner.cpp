@@ -54,6 +54,34 @@ std::uint64_t ZarrPlanner::take(std::uint64_t bytes) {
 }
 
 void ZarrPlanner::define(const Definition& definition) {
+  refuse_taken(definition.name);
+  add(definition);
+}
+
+/// Arrays and groups of another program that are no variables, such as arrays of text, are not
+/// among the known definitions.
+void ZarrPlanner::refuse_taken(const std::string& name) const {
+  const auto refuse = [&](const std::string& node) {
+    throw Error(Code::exists, file_.path() + ": " + name + ": another program made " + node +
+                                  " in this store: use another name, or write a new store");
+  };
+  for (std::size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
+    const auto above = kept_.documents.find(name.substr(0, at));
+    if (above != kept_.documents.end() && above->second.value("node_type", "") == "array") {
+      refuse(above->first);
+    }
+  }
+  const auto at = kept_.documents.lower_bound(name);
+  if (at != kept_.documents.end() && at->first == name) {
+    refuse(name);
+  }
+  const auto below = kept_.documents.lower_bound(name + "/");
+  if (below != kept_.documents.end() && below->first.starts_with(name + "/")) {
+    refuse(below->first);
+  }
+}
+
+void ZarrPlanner::add(const Definition& definition) {
   definitions_.push_back(definition);
   made_.push_back({});
   const auto said = fill_attribute(definition);
@@ -264,6 +292,11 @@ CommitPlan ZarrPlanner::plan_commit(const CommitRequest& request) {
   for (const Touched& touched : request.touched) {
     const std::uint32_t v = touched.variable;
     make(v, touched.tiling);
+    if (!made_[v].is_ours) {
+      throw Error(Code::unsupported, file_.path() + ": " + definitions_[v].name +
+                                         ": another program made this array, and Sluice leaves it "
+                                         "as it is: use another name");
+    }
     if (!definitions_[v].stepped && made_[v].has_data) {
       throw Error(Code::unsupported,
                   definitions_[v].name +
@@ -284,7 +317,8 @@ CommitPlan ZarrPlanner::plan_commit(const CommitRequest& request) {
     row.step = step;
     row.rows_proof = proof_of_rows(definitions_, request.touched);
     ++state_.steps;
-    const bool is_name_free = std::none_of(definitions_.begin(), definitions_.end(),
+    const bool is_name_free = kept_.documents.count(time_name) == 0 &&
+                              std::none_of(definitions_.begin(), definitions_.end(),
                                            [](const auto& d) { return d.name == time_name; });
     state_.has_time = state_.has_time || (is_name_free && !std::isnan(request.time));
     forget_untouched(step, plan.objects);

@@ -54,6 +54,7 @@ class ZarrPlanner final : public Planner {
     std::uint64_t shard_rows = 0;  ///< of tiles; 0: every tile is an object of its own
     bool exists = false;
     bool has_data = false;  ///< fixed: it cannot be written again
+    bool is_ours = true;    ///< else another program made it, and nothing is written to it
   };
   /// What a commit changes, and abandon() brings back.
   struct State {
@@ -82,6 +83,9 @@ class ZarrPlanner final : public Planner {
 
   ZarrPlanner(storage::File& file, const PlannerOptions& options);
   void load();
+  void load(const Stored& stored);
+  void add(const model::Definition& definition);
+  void refuse_taken(const std::string& name) const;
   void find_data(std::uint32_t variable);
   State state() const;
   std::uint64_t take(std::uint64_t bytes);
@@ -117,7 +121,9 @@ class ZarrPlanner final : public Planner {
   std::vector<storage::Segment> objects_;  ///< of the commit under way
   std::set<std::string> folders_to_clear_;
   bool makes_all_ = false;
-  Documents written_;  ///< as they are in the store, or on their way
+  Documents written_;    ///< as they are in the store, or on their way
+  Kept kept_;            ///< what another program put into the store
+  Documents untouched_;  ///< of its nodes
 };
 
 }  // namespace sluice::layout::zarr

@@ -52,27 +52,43 @@ void ZarrPlanner::load() {
   state_.checksum_chunk_words = manifest.checksum_chunk_words;
   state_.checksum_chunks = manifest.checksum_chunks;
   state_.has_time = manifest.has_time;
+  kept_ = manifest.kept;
   for (const Stored& stored : manifest.arrays) {
-    const Definition& d = stored.definition;
-    define(d);
-    Made& made = made_.back();
-    const int lead = d.stepped ? 1 : 0;
-    made.tiling = d.stepped ? stored.array.tiling().without_front() : stored.array.tiling();
-    if (stored.array.sharded) {
-      made.shard_rows = stored.array.chunk[lead] / stored.array.inner[lead];
-    }
-    if (made.shard_rows != 0 && options_.whole_objects) {
-      throw Error(Code::unsupported,
-                  file_.path() + ": " + d.name +
-                      ": has shards, which several ranks write; on an object store it can only be "
-                      "read: write a new store");
-    }
-    made.exists = true;
-    if (!d.stepped) {
-      find_data(static_cast<std::uint32_t>(made_.size() - 1));
+    load(stored);
+  }
+  for (auto& [name, text] : documents_of(this->manifest())) {
+    if (name.size() > std::strlen(document_name) &&
+        kept_.documents.count(name.substr(0, name.size() - std::strlen(document_name) - 1)) != 0) {
+      untouched_.emplace(name, text);
     }
   }
+  written_ = untouched_;
   committed_ = state();
+}
+
+void ZarrPlanner::load(const Stored& stored) {
+  const Definition& d = stored.definition;
+  add(d);
+  Made& made = made_.back();
+  const int lead = d.stepped ? 1 : 0;
+  made.tiling = d.stepped ? stored.array.tiling().without_front() : stored.array.tiling();
+  made.exists = true;
+  made.is_ours = kept_.documents.count(d.name) == 0;
+  if (!made.is_ours) {
+    return;
+  }
+  if (stored.array.sharded) {
+    made.shard_rows = stored.array.chunk[lead] / stored.array.inner[lead];
+  }
+  if (made.shard_rows != 0 && options_.whole_objects) {
+    throw Error(Code::unsupported,
+                file_.path() + ": " + d.name +
+                    ": has shards, which several ranks write; on an object store it can only be "
+                    "read: write a new store");
+  }
+  if (!d.stepped) {
+    find_data(static_cast<std::uint32_t>(made_.size() - 1));
+  }
 }
 
 /// Was a variable without steps written by an earlier run? One that was has its first object, but
@@ -123,14 +139,15 @@ Manifest ZarrPlanner::manifest() const {
   manifest.checksum_chunk_words = state_.checksum_chunk_words;
   manifest.checksum_chunks = state_.checksum_chunks;
   manifest.has_time = state_.has_time;
+  manifest.kept = kept_;
   std::vector<std::string> later;
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
     if (state_.has_time && definitions_[v].name == time_name) {
       continue;  // of an earlier run, known so that nobody puts it
     }
-    if (made_[v].exists) {
+    if (made_[v].exists && made_[v].is_ours) {
       manifest.arrays.push_back({definitions_[v], array_of(v)});
-    } else {
+    } else if (!made_[v].exists) {
       later.push_back(definitions_[v].name);
     }
   }
@@ -251,7 +268,7 @@ void ZarrPlanner::abandon() {
   rows_.resize(committed_.rows);
   drops_.resize(committed_.drops);
   first_new_row_ = std::min(first_new_row_, rows_.size());
-  written_.clear();  // all of them come again with the next commit
+  written_ = untouched_;  // all of Sluice's come again with the next commit
   for (std::size_t v = 0; v < made_.size(); ++v) {
     made_[v].exists = v < committed_.exists.size() && committed_.exists[v];
     made_[v].has_data = v < committed_.has_data.size() && committed_.has_data[v];

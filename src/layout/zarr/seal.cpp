@@ -42,7 +42,7 @@ bool check_seal(const std::string& text, const Json& root, const std::string& pa
       return true;
     }
   }
-  if (root.dump(1, ' ', false, Json::error_handler_t::replace) == text) {
+  if (text_of(root, Json::error_handler_t::replace) == text) {
     throw Error(Code::damaged,
                 path + ": " + document_name +
                     ": does not match its checksum: it is damaged, or was edited by hand: restore "
@@ -53,10 +53,10 @@ bool check_seal(const std::string& text, const Json& root, const std::string& pa
 
 std::string sealed_text(Json root) {
   if (own_in(root) == nullptr) {
-    return root.dump(1);
+    return text_of(root);
   }
   root["attributes"][own_name][seal_name] = no_seal;
-  std::string text = root.dump(1);
+  std::string text = text_of(root);
   // The one of this object, which begins with it.
   const std::string key = "\"" + std::string(seal_name) + "\": \"" + no_seal;
   const std::size_t at = text.find(key, text.find("\n  \"" + std::string(own_name) + "\": {"));

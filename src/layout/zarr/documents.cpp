@@ -1,0 +1,196 @@
+// The documents of a store that Sluice writes, of what its manifest says.
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "layout/lengths.hpp"
+#include "layout/netcdf4/rules.hpp"
+#include "layout/zarr/manifest.hpp"
+#include "layout/zarr/node_order.hpp"
+#include "layout/zarr/seal.hpp"
+#include "model/fill.hpp"
+
+namespace sluice::layout::zarr {
+
+using model::Definition;
+using model::Dims;
+
+namespace {
+
+/// Does a node's document say it already, by value and type?
+bool says(const Json& attributes, const model::Attribute& attribute) {
+  const auto found = attributes.find(attribute.name);
+  if (found == attributes.end()) {
+    return false;
+  }
+  const auto held = value_of(*found, attribute.value.index());
+  return held && held->index() == attribute.value.index() &&
+         json_of(*held) == json_of(attribute.value);
+}
+
+const Json& kept_attributes(const Manifest& manifest, const std::string& owner) {
+  static const Json none = Json::object();
+  const auto kept = manifest.kept.attributes.find(owner);
+  return kept != manifest.kept.attributes.end() ? kept->second : none;
+}
+
+/// Those that were read, as they were, and those that have been set since.
+Json attributes_json(const Manifest& manifest, const std::string& owner) {
+  Json json = kept_attributes(manifest, owner);
+  for (const model::Attribute& attribute : manifest.attributes) {
+    if (attribute.owner == owner && !says(json, attribute)) {
+      json[attribute.name] = json_of(attribute.value);
+    }
+  }
+  return json;
+}
+
+Json own_json(const Manifest& manifest) {
+  Json variables = Json::array();
+  for (const Stored& stored : manifest.arrays) {
+    const Definition& d = stored.definition;
+    variables.push_back({{"name", d.name},
+                         {"steps", d.stepped},
+                         {"partial", d.partial},
+                         {"compress", d.compress},
+                         {"dimensions", d.dimensions}});
+    if (d.varying) {
+      variables.back()["varying"] = true;
+    }
+  }
+  Json kinds = Json::array();
+  for (const model::Attribute& attribute : manifest.attributes) {
+    const bool is_of_another = manifest.kept.documents.count(attribute.owner) != 0 &&
+                               says(kept_attributes(manifest, attribute.owner), attribute);
+    if (!is_of_another) {
+      kinds.push_back({attribute.owner, attribute.name, attribute.value.index()});
+    }
+  }
+  Json drops = Json::array();
+  for (const Drop& drop : manifest.drops) {
+    drops.push_back({drop.rows, drop.steps});
+  }
+  return {{seal_name, std::string(seal_digits, '0')},
+          {"version", store_version},
+          {"drops", std::move(drops)},
+          {"steps", manifest.steps},
+          {"commits", manifest.rows},
+          {"checksum_chunk_words", manifest.checksum_chunk_words},
+          {"checksum_chunks", manifest.checksum_chunks},
+          {"has_time", manifest.has_time},
+          {"variables", std::move(variables)},
+          {"attribute_kinds", std::move(kinds)}};
+}
+
+Array plain_array(const Type& type, const Dims& shape, const Dims& chunk) {
+  Array array;
+  array.type = type;
+  array.shape = shape;
+  array.chunk = array.inner = chunk;
+  return array;
+}
+
+/// The documents below the root, by name, in the order in which they came.
+class Nodes {
+ public:
+  explicit Nodes(const Manifest& manifest) : manifest_(manifest) {}
+
+  void put(const std::string& name, Json document) {
+    if (names_.insert(name).second) {
+      // operator[] of the object searches all names.
+      nodes_.get_ref<Json::object_t&>().emplace_back(name, std::move(document));
+    }
+  }
+  /// Every group on the way to a node.
+  void put_groups(const std::string& name) {
+    for (std::size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
+      const std::string group = name.substr(0, at);
+      if (names_.count(group) == 0) {
+        put(group, group_document(attributes_json(manifest_, group)));
+      }
+    }
+  }
+  /// What another program made, where Sluice has made nothing of that name.
+  void put_kept() {
+    for (const auto& [name, document] : manifest_.kept.documents) {
+      Json node = document;
+      Json attributes = attributes_json(manifest_, name);
+      if (!attributes.empty()) {
+        node["attributes"] = std::move(attributes);
+      }
+      put_groups(name);
+      put(name, std::move(node));
+    }
+  }
+  Json take() { return std::move(nodes_); }
+
+ private:
+  const Manifest& manifest_;
+  Json nodes_ = Json::object();
+  std::set<std::string> names_;
+};
+
+Json nodes_of(const Manifest& manifest) {
+  Nodes nodes(manifest);
+  for (const Stored& stored : manifest.arrays) {
+    const std::string& name = stored.definition.name;
+    nodes.put_groups(name);
+    Json attributes = attributes_json(manifest, name);
+    if (stored.definition.varying) {
+      attributes[varying_attribute] = length_name(name);
+    }
+    nodes.put(name, array_document(stored.array, attributes));
+  }
+  if (manifest.has_time) {
+    nodes.put(time_name,
+              array_document(time_array(manifest.steps), attributes_json(manifest, time_name)));
+  }
+  nodes.put_kept();
+  for (const model::Attribute& attribute : manifest.attributes) {
+    if (!attribute.owner.empty()) {
+      nodes.put_groups(attribute.owner + "/");  // a group without variables
+    }
+  }
+  nodes.put(own_name, group_document(Json::object()));
+  nodes.put(commits_name, array_document(commits_array(manifest.rows), Json::object()));
+  if (manifest.checksum_chunk_words != 0) {
+    const std::uint64_t words = manifest.checksum_chunk_words;
+    Array array = plain_array(type_of(Kind::u64), {words * manifest.checksum_chunks}, {words});
+    array.dimensions = {"word"};
+    nodes.put(checksums_name, array_document(array, Json::object()));
+  }
+  return nodes.take();
+}
+
+}  // namespace
+
+Array time_array(std::uint64_t steps) {
+  Array array = plain_array(type_of(Kind::f64), {steps}, {rows_per_object});
+  array.fill = model::fill_bytes(std::numeric_limits<double>::quiet_NaN(), array.type).value();
+  array.dimensions = {netcdf4::step_dimension};
+  return array;
+}
+
+Array commits_array(std::uint64_t rows) {
+  Array array = plain_array(type_of(Kind::u64), {rows, CommitRow::words},
+                            {rows_per_object, CommitRow::words});
+  array.dimensions = {"commit", "word"};
+  return array;
+}
+
+Documents documents_of(const Manifest& manifest) {
+  const Json nodes = by_group(nodes_of(manifest));
+  Documents documents;
+  for (const auto& [name, document] : nodes.items()) {
+    documents[in_folder(name)] = text_of(document);
+  }
+  Json attributes = attributes_json(manifest, "");
+  attributes[own_name] = own_json(manifest);
+  Json root = group_document(attributes);
+  root["consolidated_metadata"] = {
+      {"kind", "inline"}, {"must_understand", false}, {"metadata", nodes}};
+  documents[document_name] = sealed_text(std::move(root));
+  return documents;
+}
+
+}  // namespace sluice::layout::zarr
