@@ -72,6 +72,7 @@ void expect_everything(File in) {
   EXPECT_EQ(std::get<std::string>(in.attribute("", "title")), "a title");
   EXPECT_EQ(std::get<std::int32_t>(in.attribute("group", "note")), 5);
   EXPECT_EQ(std::get<std::string>(in.attribute("late", "units")), "kg");
+  EXPECT_EQ(std::get<std::string>(in.attribute("time", "units")), "ps");
 }
 
 TEST(Merge, EverythingElseOfTheSetToo) {
@@ -87,6 +88,7 @@ TEST(Merge, EverythingElseOfTheSetToo) {
     out.define<float>("empty", {0, 4}, {.steps = true});
     out.set_attribute("", "title", std::string("a title"));
     out.set_attribute("group", "note", 5);
+    out.set_attribute("time", "units", std::string("ps"));
     const model::Box mine = slab(shape, transport.rank(), 3);
     Variable late;
     for (std::uint64_t s = 0; s < 3; ++s) {
@@ -116,6 +118,26 @@ TEST(Merge, EverythingElseOfTheSetToo) {
   merge(2, storage);
   on_ranks(2, [&](exec::Transport& transport) {
     expect_everything(open_file(transport, storage, "plain.h5", Mode::read, {}));
+  });
+}
+
+TEST(Merge, GroupsOfASetWithoutSteps) {
+  const auto storage = storage::make_memory();
+  const Shape shape{10};
+  on_ranks(2, [&](exec::Transport& transport) {
+    File out = open_file(transport, storage, "out.h5", Mode::write, SetKind{}.options());
+    const Variable fixed = out.define<double>("group/fixed", shape, {.unit = "m"});
+    out.set_attribute("group", "note", 5);
+    const std::vector<double> values(5, 2.5);
+    out.put(fixed, values.data(),
+            {.start = {static_cast<std::uint64_t>(transport.rank()) * 5}, .count = {5}});
+    out.close();
+  });
+  merge(2, storage);
+  on_ranks(1, [&](exec::Transport& transport) {
+    File in = open_file(transport, storage, "plain.h5", Mode::read, {});
+    EXPECT_EQ(std::get<std::int32_t>(in.attribute("group", "note")), 5);
+    EXPECT_EQ(std::get<std::string>(in.attribute("group/fixed", "units")), "m");
   });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "codec/plugins.hpp"
@@ -90,6 +91,7 @@ class Merger {
   void survey();
   bool is_length_of_another(const std::string& name) const;
   void define_until(std::uint64_t step);
+  void define_groups();
   void put(std::uint64_t step, bool with_fixed);
   void note(std::uint64_t bytes, const CopyProgress& progress);
 
@@ -102,6 +104,7 @@ class Merger {
   std::vector<std::unique_ptr<PartsSource>> sources_;  ///< of the step under way
   std::uint64_t total_bytes_ = 0;
   std::uint64_t own_bytes_ = 0;
+  bool has_groups_ = false;
 };
 
 void Merger::survey() {
@@ -152,15 +155,22 @@ void Merger::define_until(std::uint64_t step) {
       }
     }
   }
-  // Groups have their attributes as soon as a variable has created them.
-  if (step == 0) {
-    for (const model::Attribute& attribute : input_.attributes()) {
-      const bool is_variable =
-          std::any_of(input_.variables().begin(), input_.variables().end(),
-                      [&](const InputVariable& v) { return v.definition.name == attribute.owner; });
-      if (!attribute.owner.empty() && !is_variable) {
-        output_->set_attribute(attribute);
-      }
+  if (!std::exchange(has_groups_, true)) {
+    define_groups();
+  }
+}
+
+/// The attributes of groups, as soon as a variable has created them, and of `time`, which the index
+/// lists as a variable and the writer makes.
+void Merger::define_groups() {
+  for (const model::Attribute& attribute : input_.attributes()) {
+    const bool is_variable = std::any_of(
+        input_.variables().begin(), input_.variables().end(), [&](const InputVariable& v) {
+          const std::string& name = v.definition.name;
+          return name == attribute.owner && (v.number_in_set || is_length_of_another(name));
+        });
+    if (!attribute.owner.empty() && !is_variable) {
+      output_->set_attribute(attribute);
     }
   }
 }
