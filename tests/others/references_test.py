@@ -129,6 +129,32 @@ def test_large_contiguous_data_is_several_chunks(tmp_path):
     np.testing.assert_array_equal(array[47:50], values[47:50])
 
 
+def test_rows_of_a_number_without_divisors_are_one_chunk(tmp_path):
+    path, refs = tmp_path / "x.h5", tmp_path / "x.json"
+    rows = 8388617  # a prime number
+    with h5py.File(path, "w") as file:
+        file.create_dataset("v", (rows, 2), "f8")[-1] = 7
+    told = sluice("virtualize", path, "-o", refs)
+    assert "1 variable, 1 chunk of" in told, told
+    assert json.loads(refs.read_text())["refs"]["v/0.0"][2] == rows * 16
+
+
+def test_all_that_references_leave_out_is_named(tmp_path):
+    path, refs = tmp_path / "x.h5", tmp_path / "x.json"
+    with h5py.File(path, "w") as file:
+        file["v"] = np.arange(3)
+        file["v"].attrs["pair"] = np.zeros((), dtype=[("a", "i4"), ("b", "f8")])
+        file["v"].attrs["large"] = np.uint64(2**64 - 1)
+        file.create_group("notes/inner").attrs["by"] = "somebody"
+        file.create_group("empty")
+    told = sluice("virtualize", path, "-o", refs)
+    for name in ("v: attribute pair", "v: attribute large", "empty"):
+        assert f"not referred to: {name}: " in told, told
+    made = json.loads(refs.read_text())["refs"]
+    assert json.loads(made["notes/inner/.zattrs"]) == {"by": "somebody"}
+    assert "notes/.zgroup" in made and "notes/inner/.zgroup" in made
+
+
 def test_references_of_kerchunk(tmp_path):
     arrays, left_out = make_file(tmp_path / "x.h5")
     with h5py.File(tmp_path / "x.h5", "a") as file:

@@ -24,6 +24,8 @@ namespace {
 
 /// Contiguous data is divided into chunks of this size at most, where that needs no partial one.
 constexpr std::uint64_t most_contiguous_bytes = 64ULL << 20;
+/// So many chunks at most where one would be of that size.
+constexpr std::uint64_t most_parts_each = 16;
 
 /// "<f4", as numpy writes it; "" where it has none.
 std::string dtype_of(const Type& type, bool is_big) {
@@ -69,9 +71,10 @@ class References {
         ++result_.variables;
       }
     }
-    for (const layout::UnreadableDataset& other : catalog_.unreadable()) {
-      result_.left_out.emplace_back(other.name, other.type);
-    }
+    put_other_groups();
+    list(catalog_.unreadable());
+    list(catalog_.unread_attributes());
+    list(catalog_.other_objects());
     const Json root{{"version", 1}, {"refs", std::move(refs_)}};
     result_.text = root.dump(1, ' ', false, Json::error_handler_t::replace);
     return std::move(result_);
@@ -88,6 +91,25 @@ class References {
         refs_[node + "/.zgroup"] = group;
         put_attributes(node, Json::object());
       }
+    }
+  }
+
+  /// Those with attributes and without a variable that is referred to.
+  void put_other_groups() {
+    std::set<std::string> variables;
+    for (const StoredVariable& stored : catalog_.variables()) {
+      variables.insert(stored.definition.name);
+    }
+    for (const model::Attribute& attribute : attributes_) {
+      if (!attribute.owner.empty() && variables.count(attribute.owner) == 0) {
+        put_groups(attribute.owner + "/");
+      }
+    }
+  }
+
+  void list(const std::vector<layout::UnreadableDataset>& others) {
+    for (const layout::UnreadableDataset& other : others) {
+      result_.left_out.emplace_back(other.name, other.type);
     }
   }
 
@@ -134,14 +156,21 @@ class References {
     return "";
   }
 
-  /// In how many equal parts contiguous data divides along its slowest dimension.
+  /// In how many equal parts contiguous data divides along its slowest dimension: one where no
+  /// number of parts near the least one divides it, as of a prime number of rows.
   static std::uint64_t parts_of(const model::Definition& d) {
     const std::uint64_t bytes = d.bytes_per_step();
-    std::uint64_t parts = bytes / most_contiguous_bytes + 1;
-    while (parts < d.shape[0] && d.shape[0] % parts != 0) {
-      ++parts;
+    if (bytes <= most_contiguous_bytes) {
+      return 1;
     }
-    return bytes <= most_contiguous_bytes || parts > d.shape[0] ? 1 : parts;
+    const std::uint64_t least = bytes / most_contiguous_bytes + 1;
+    const std::uint64_t most = std::min(d.shape[0], least * most_parts_each);
+    for (std::uint64_t parts = least; parts <= most; ++parts) {
+      if (d.shape[0] % parts == 0) {
+        return parts;
+      }
+    }
+    return 1;
   }
 
   void put_array(const StoredVariable& stored, const std::string& dtype, const Json& filters,
