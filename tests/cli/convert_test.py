@@ -297,6 +297,50 @@ class Convert(unittest.TestCase):
             self.assertEqual((result.returncode, len(said(result))), (code, 1), result.stderr)
             self.assertEqual(numpy.load(target).tolist(), [1, 1, 1])
 
+    def test_one_step_tells_its_time(self):
+        source = copy("spins.h5")
+        with h5py.File(source, "a") as file:
+            file["time"].attrs.update({"units": "s", "calendar": "none"})
+        result = sluice("convert", source, new_path(), "--step", "3", "--json")
+        self.assertEqual(result.returncode, DIFFERS, result.stderr)
+        answer = json.loads(result.stdout)
+        self.assertIn("step 3 alone, without steps; its time was 1.5 (s)", answer["changes"])
+        self.assertEqual(answer["left_out"],
+                         ["time: attribute calendar (one step alone has no times)"])
+
+    def test_options_that_a_conversion_would_ignore_are_refused(self):
+        text = new_path(".model")
+        with open(text, "w", encoding="ascii") as file:
+            file.write("1.0\n1\n1 2 1 1 1\n")
+        folder = path("template-of-refusals")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "x.template"), "w", encoding="ascii") as file:
+            file.write("files %d.x\n(i4) n:int32\n")
+        template = os.path.join(folder, "x.template")
+        for arguments, kind, options in (
+                (["spins.h5", ".h5", "--frames", "0:1", "--without", "1"], "arrays",
+                 "--without, --frames"),
+                (["spins.h5", ".h5", "--every", "2"], "arrays", "--every"),
+                (["spins.h5", ".h5", "--mode", "legacy", "--files", "2"], "arrays",
+                 "--mode, --files"),
+                (["spins.h5", ".h5", "--grid", "1,1,1", "--records"], "arrays",
+                 "--grid, --records"),
+                (["spins.h5", ".xyz", "--grid", "1,1,1"], "spins", "--grid"),
+                ([text, ".h5", "--step", "0"], "a text of VOX-FE", "--step"),
+                ([text, ".h5", "--box", "0,1,0,1,0,1"], "a text of VOX-FE", "--box"),
+                (["grid.h5", ".model", "--records"], "arrays to a text of VOX-FE", "--records"),
+                ([template, "", "--step", "0"], "texts of a template", "--step"),
+                (["spins.h5", "", "--format", "lines", "--step", "1"], "records to texts", "--step"),
+                (["spins.h5", ".h5", "--format", "h5md", "--step", "1"], "records to H5MD",
+                 "--step"),
+                (["spins.h5", "", "--format", "mfdn", "--step", "1"], "wave functions of MFDn",
+                 "--step")):
+            target = new_path(arguments[1])
+            result = sluice("convert", arguments[0], target, *arguments[2:])
+            self.assertEqual(result.returncode, BAD_INPUT, (arguments, result.stderr))
+            self.assertIn(f"a conversion of {kind} takes no {options}: ", result.stderr)
+            self.assertFalse(os.path.exists(target))
+
     def test_bad_words(self):
         for arguments in (["spins.h5", new_path(".h5"), "--compress", "defleat:3"],
                           ["nothing.h5", new_path(".h5")], ["spins.h5", path("grid.h5")],

@@ -231,18 +231,26 @@ class Converter {
       if (is_said_anew || is_carried || has_no_owner || is_version) {
         continue;
       }
+      if (chosen_.loses(input_, attribute) && !is_planned(attribute.owner)) {
+        leave_out(attribute, "one step alone has no times");
+        continue;
+      }
       try {
         model::check_name(attribute.name);
         layout::check_attribute(output_->format(), attribute);
       } catch (const Error& e) {
         if (!carries_) {
-          left_out_.push_back((attribute.owner.empty() ? "the file" : attribute.owner) +
-                              ": attribute " + attribute.name + " (" + e.what() + ")");
+          leave_out(attribute, e.what());
         }
         continue;
       }
       output_->set_attribute(attribute);
     }
+  }
+
+  void leave_out(const model::Attribute& attribute, const std::string& why) {
+    left_out_.push_back((attribute.owner.empty() ? "the file" : attribute.owner) + ": attribute " +
+                        attribute.name + " (" + why + ")");
   }
 
   /// Does it say of a variable how it was rounded, which is now said by the writer?
@@ -259,18 +267,6 @@ class Converter {
                        [&](const Planned& p) { return definition(p).name == name; });
   }
 
-  /// This rank's rows; all of a scalar on rank 0.
-  Box own_part(const Dims& shape) const {
-    Box box = model::whole(shape);
-    const auto rank = static_cast<std::uint64_t>(transport_.rank());
-    const auto ranks = static_cast<std::uint64_t>(transport_.size());
-    if (shape.rank() != 0) {
-      box.start[0] = shape[0] * rank / ranks;
-      box.count[0] = shape[0] * (rank + 1) / ranks - box.start[0];
-    }
-    return box;
-  }
-
   /// The same on every rank: the most of a variable that any rank holds.
   std::uint64_t share_bytes(const Planned& planned, std::uint64_t step) const {
     const model::Definition& d = definition(planned);
@@ -284,7 +280,7 @@ class Converter {
   void put(const Planned& planned, std::uint64_t step) {
     const model::Definition& d = definition(planned);
     const Dims shape = input_.shape_or_most(planned.input, step);
-    const Box box = own_part(shape);
+    const Box box = own_part(transport_, shape);
     const bool has_part = !box.empty() && (shape.rank() != 0 || transport_.rank() == 0);
     const std::uint64_t share = share_bytes(planned, step);
     if (held_bytes_ + share > budget_bytes_) {

@@ -6,13 +6,16 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "commit/read/input.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/encoding.hpp"
+#include "model/block.hpp"
 #include "model/bytes.hpp"
 #include "model/definition.hpp"
+#include "model/kernels.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::commit {
@@ -40,8 +43,25 @@ class StepChoice {
   /// What is not kept of it.
   std::string text(const Input& input) const {
     const double time = input.time(first_);
-    return "step " + std::to_string(first_) + " alone, without steps" +
-           (time == time ? "; its time was " + std::to_string(time) : "");
+    std::string said = "step " + std::to_string(first_) + " alone, without steps";
+    if (time == time) {
+      said += "; its time was " +
+              model::value_text(reinterpret_cast<const std::byte*>(&time), type_of<double>());
+      for (const model::Attribute& attribute : input.attributes()) {
+        const auto* unit = std::get_if<std::string>(&attribute.value);
+        said += is_unit(attribute) && unit != nullptr ? " (" + *unit + ")" : "";
+      }
+    }
+    return said;
+  }
+  /// Is it an attribute of the times, which the new file does not have, and not in text()?
+  bool loses(const Input& input, const model::Attribute& attribute) const {
+    if (!is_one_ || attribute.owner != layout::time_name) {
+      return false;
+    }
+    const double time = input.time(first_);
+    return !is_unit(attribute) || !std::holds_alternative<std::string>(attribute.value) ||
+           time != time;
   }
   /// `definition` of a variable becomes that in the new file.
   void settle(const Input& input, std::uint32_t variable, model::Definition& definition) const {
@@ -53,10 +73,25 @@ class StepChoice {
   }
 
  private:
+  static bool is_unit(const model::Attribute& attribute) {
+    return attribute.owner == layout::time_name && attribute.name == "units";
+  }
   bool is_one_;
   std::uint64_t steps_;
   std::uint64_t first_ = 0;
 };
+
+/// The rows of a variable that a rank copies; all of a scalar on rank 0.
+inline model::Box own_part(const exec::Transport& transport, const model::Dims& shape) {
+  model::Box box = model::whole(shape);
+  const auto rank = static_cast<std::uint64_t>(transport.rank());
+  const auto ranks = static_cast<std::uint64_t>(transport.size());
+  if (shape.rank() != 0) {
+    box.start[0] = shape[0] * rank / ranks;
+    box.count[0] = shape[0] * (rank + 1) / ranks - box.start[0];
+  }
+  return box;
+}
 
 /// Of any step.
 inline std::uint64_t most_rows(const Input& input, std::uint32_t variable) {
