@@ -203,7 +203,7 @@ std::vector<std::byte> Dump::read_corners(std::uint64_t step, const Dims& shown)
 
 std::string Dump::time_text(std::uint64_t step) const {
   const double time = input_.time(step);
-  return std::isnan(time) ? "" : ", time " + cli::time_text(time);
+  return std::isnan(time) ? "" : ", time " + number_text(time);
 }
 
 void Dump::print_text() {

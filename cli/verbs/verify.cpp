@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "commit/publish/recovery.hpp"
 #include "commit/read/latest_good.hpp"
@@ -256,18 +257,38 @@ int graver(int a, int b) {
   return weight(a) >= weight(b) ? a : b;
 }
 
+/// Of several files, of which the others may be good.
+void tell_unreadable(const Context& context, const std::string& path, const Error& error,
+                     Json& all) {
+  if (context.is_root()) {
+    std::fflush(stdout);
+    show_error(message_of(error));
+    all.push_back({{"file", path}, {"state", "cannot be read"}, {"why", message_of(error)}});
+  }
+}
+
 /// The newest good step of each file: one line, or one JSON object, each.
 int find_latest_good(const Context& context, const VerifyOptions& options) {
   int code = fine;
   Json all = Json::array();
   for (const std::string& path : options.files) {
     std::vector<std::string> damaged;
-    const auto good = commit::latest_good(context.transport, context.storage, path,
-                                          [&](std::uint64_t, const std::string& why) {
-                                            if (!why.empty()) {
-                                              damaged.push_back(why);
-                                            }
-                                          });
+    std::optional<std::uint64_t> good;
+    try {
+      good = commit::latest_good(context.transport, context.storage, path,
+                                 [&](std::uint64_t, const std::string& why) {
+                                   if (!why.empty()) {
+                                     damaged.push_back(why);
+                                   }
+                                 });
+    } catch (const Error& e) {
+      if (options.files.size() == 1) {
+        throw;
+      }
+      code = graver(code, bad_input);
+      tell_unreadable(context, path, e, all);
+      continue;
+    }
     code = graver(code, good ? fine : differs);
     all.push_back(
         {{"file", path}, {"latest_good", good ? Json(*good) : Json()}, {"damaged", damaged}});
@@ -297,13 +318,8 @@ int verify(const Context& context, const VerifyOptions& options) {
       if (options.files.size() == 1) {
         throw;
       }
-      // The other files may be good.
       code = graver(code, bad_input);
-      if (context.is_root()) {
-        std::fflush(stdout);
-        show_error(message_of(e));
-        all.push_back({{"file", path}, {"state", "cannot be read"}, {"why", message_of(e)}});
-      }
+      tell_unreadable(context, path, e, all);
       continue;
     }
     code = graver(code, code_of(verdict.state));

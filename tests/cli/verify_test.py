@@ -373,6 +373,12 @@ class Unreadable(unittest.TestCase):
             result = sluice("verify", *files)
             self.assertEqual(result.returncode, code)
             self.assertIn("spins.h5: ok", result.stdout)  # the others are verified all the same
+        for options in ((), ("--json",)):
+            result = sluice("verify", "--latest-good", *options, "none.h5", "spins.h5")
+            self.assertEqual(result.returncode, BAD_INPUT)
+            self.assertIn("none.h5", result.stderr)
+            self.assertIn('"latest_good": 3' if options else "spins.h5: step 3 is good",
+                          result.stdout)
 
 
 if __name__ == "__main__":
