@@ -226,6 +226,25 @@ std::vector<std::uint32_t> find_vectors(const commit::Input& input) {
   return vectors;
 }
 
+/// The files hold all of every vector. Error format.
+void require_lengths(const commit::Input& input, const std::vector<std::int64_t>& lengths,
+                     const std::vector<std::uint32_t>& vectors) {
+  std::uint64_t all = 0;
+  for (const std::int64_t length : lengths) {
+    if (length < 0 || __builtin_add_overflow(all, static_cast<std::uint64_t>(length), &all)) {
+      throw Error(Code::format, input.path() + ": LENGTHS has " + std::to_string(length) +
+                                    ": it holds the elements of each file");
+    }
+  }
+  for (const std::uint32_t vector : vectors) {
+    const model::Definition& d = input.variables()[vector].definition;
+    if (d.shape != model::Dims{all}) {
+      throw Error(Code::format, input.path() + ": " + d.name + ": has the shape " + d.shape.text() +
+                                    ", and LENGTHS says " + std::to_string(all) + " elements");
+    }
+  }
+}
+
 }  // namespace
 
 commit::Converted convert_to_records(const Context& context, const std::string& from,
@@ -233,6 +252,7 @@ commit::Converted convert_to_records(const Context& context, const std::string& 
   commit::Input input(context.transport, context.storage, from, {});
   const std::vector<std::int64_t> lengths = read_lengths(input);
   const std::vector<std::uint32_t> vectors = find_vectors(input);
+  require_lengths(input, lengths, vectors);
   exec::together(context.transport, [&] {
     if (context.is_root()) {
       context.storage.make_folder(folder);

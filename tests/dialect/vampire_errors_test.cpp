@@ -81,7 +81,8 @@ TEST(VampireErrors, TruncatedText) {
 }
 
 TEST(VampireErrors, TextThatIsNoRow) {
-  for (const char* row : {"1\t2", "1\t2\t3\t4", "a\tb\tc", "nan\t0\t0", "0\tinf\t0", "1e999 0 x"}) {
+  for (const char* row : {"1\t2", "1\t2\t3\t4", "a\tb\tc", "nan\t0\t0", "0\tinf\t0", "1e999 0 x",
+                          "1e999\t0\t0", "0\t-1e+999\t0", "0\t0\t0.00001e400", "1234e306 0 0"}) {
     Folder folder({.text = true, .rows = {3}});
     folder.put("spins-00000001-000000.data", std::string("3\n0\t0\t1\n") + row + "\n0\t0\t1\n");
     expect_error(errors_of(folder.storage()), Code::format,
@@ -90,6 +91,14 @@ TEST(VampireErrors, TextThatIsNoRow) {
   Folder folder({.text = true, .rows = {3}});
   folder.put("atoms-coords-000000.data", "3\n0 0 1 2 3\n0.5 0 1 2 3\n0 0 1 2 3\n");
   expect_error(errors_of(folder.storage()), Code::format, {"atom 1", "integer"});
+}
+
+TEST(VampireErrors, TinyNumbersAreZero) {
+  for (const char* row : {"1e-999\t0\t1", "0\t-2.5e-400\t1", "0.001e-323 0 1", "12.5e-350 0 1"}) {
+    Folder folder({.text = true, .rows = {3}});
+    folder.put("spins-00000001-000000.data", std::string("3\n0\t0\t1\n") + row + "\n0\t0\t1\n");
+    expect_error(errors_of(folder.storage()), Code::ok, {});
+  }
 }
 
 TEST(VampireErrors, ListedFilesThatAreAbsent) {

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "layout/formats.hpp"
 #include "parts/sets.hpp"
 
 namespace sluice::test {
@@ -111,6 +112,29 @@ TEST_F(Verify, TimesAndScalarsOfTheIndexAreCompared) {
   ASSERT_EQ(verdict.finding_count, 2u);
   EXPECT_EQ(verdict.findings[0].variable, "time");
   EXPECT_EQ(verdict.findings[0].step, 1u);
+}
+
+TEST_F(Verify, APlaceForStepsThatAreNotThereIsDamage) {
+  const auto file = storage_->open("out.h5", storage::Access::read_write);
+  layout::PartSet set = *layout::open_catalog(layout::format_in(*file, "auto"), *file)->set();
+  const auto before = set.words();
+  for (layout::Mapping& mapping : set.mappings) {
+    mapping.steps = set.variables[mapping.variable].stepped ? 1ULL << 60 : mapping.steps;
+  }
+  const auto after = set.words();
+  std::vector<std::byte> bytes(file->size());
+  bytes.resize(file->read(0, bytes));
+  const auto pattern = std::as_bytes(std::span(before));
+  const auto at = std::search(bytes.begin(), bytes.end(), pattern.begin(), pattern.end());
+  ASSERT_NE(at, bytes.end());
+  const std::int64_t stamp = file->modified_ns();
+  file->write(static_cast<std::uint64_t>(at - bytes.begin()), std::as_bytes(std::span(after)));
+  file->set_modified_ns(stamp);
+  const Verdict verdict = verify(2);
+  EXPECT_EQ(verdict.state, State::damaged);
+  ASSERT_EQ(verdict.finding_count, set.mappings.size() - 1);  // all but that of `pi`
+  EXPECT_EQ(verdict.findings[0].variable, "v");
+  EXPECT_NE(verdict.findings[0].what.find("the set has 3"), std::string::npos);
 }
 
 TEST_F(Verify, RowsOfWhichTheirRanksHadLessAreInOrder) {

@@ -40,6 +40,7 @@ class PartsVerifier {
   Verdict run() {
     check_log();
     check_times();
+    check_mappings();
     check_scalars();
     exec::together(transport_, [&] {
       for (std::size_t p = 0; p < set_.parts.size(); ++p) {
@@ -57,6 +58,8 @@ class PartsVerifier {
   void check_log();
   void check_times();
   void check_scalars();
+  void check_mappings();
+  std::uint64_t steps_in(const layout::Mapping& mapping) const;
   bool is_mapped(std::uint32_t variable) const;
   UnitVolumes volumes_in(std::size_t part) const;
   void check_part(std::size_t part);
@@ -97,10 +100,11 @@ void PartsVerifier::check_times() {
         definition.type.kind != Kind::f64 || definition.shape.rank() != 1) {
       continue;
     }
-    std::vector<double> times(definition.shape[0]);
-    const model::Box all = model::whole(definition.shape);
-    input_.get(v, 0, all,
-               {reinterpret_cast<std::byte*>(times.data()), definition.type, all.count, all.start},
+    // A damaged index may claim any extent.
+    std::vector<double> times(std::min(definition.shape[0], input_.steps()));
+    const model::Box there{{0}, {times.size()}};
+    input_.get(v, 0, there,
+               {reinterpret_cast<std::byte*>(times.data()), definition.type, there.count, {0}},
                false);
     for (std::uint64_t step = 0; step < input_.steps() && transport_.rank() == 0; ++step) {
       const double told = input_.time(step);
@@ -112,6 +116,25 @@ void PartsVerifier::check_times() {
       }
     }
   }
+}
+
+/// Steps that the index does not have are in no part.
+void PartsVerifier::check_mappings() {
+  for (const layout::Mapping& mapping : set_.mappings) {
+    const layout::SetVariable& variable = set_.variables[mapping.variable];
+    if (transport_.rank() == 0 && variable.stepped && steps_in(mapping) != mapping.steps) {
+      mine_.findings.push_back({0, variable.name, Finding::no_step, "",
+                                "has a place for " + std::to_string(mapping.steps) +
+                                    " steps from " + std::to_string(mapping.first_step) +
+                                    " on, and the set has " + std::to_string(input_.steps())});
+      ++mine_.finding_count;
+    }
+  }
+}
+
+std::uint64_t PartsVerifier::steps_in(const layout::Mapping& mapping) const {
+  const std::uint64_t steps = input_.steps();
+  return std::min(mapping.steps, steps - std::min(steps, mapping.first_step));
 }
 
 /// A scalar in the index is a copy of the one in a part.
@@ -164,7 +187,8 @@ UnitVolumes PartsVerifier::volumes_in(std::size_t part) const {
     if (mapping.part != part || !set_.variables[mapping.variable].stepped) {
       continue;
     }
-    for (std::uint64_t s = 0; s < mapping.steps; ++s) {
+    const std::uint64_t steps_there = steps_in(mapping);
+    for (std::uint64_t s = 0; s < steps_there; ++s) {
       const UnitVolumes::key_type row{set_.datasets[mapping.dataset], mapping.first_row + s};
       const auto [known, is_first] = steps.try_emplace(row, mapping.first_step + s);
       if (known->second == mapping.first_step + s) {

@@ -75,6 +75,28 @@ class LineReader {
 
 bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
+/// Is the magnitude of a number in decimal digits below 1? By its first digit that is not 0, and
+/// its exponent.
+bool is_below_one(std::string_view number) {
+  const std::size_t mark = std::min(number.find_first_of("eE"), number.size());
+  const std::string_view digits = number.substr(0, mark);
+  const std::size_t first = digits.find_first_of("123456789");
+  if (first == std::string_view::npos) {
+    return true;
+  }
+  std::string_view exponent = number.substr(std::min(mark + 1, number.size()));
+  const bool is_negative = exponent.starts_with('-');
+  exponent.remove_prefix(is_negative || exponent.starts_with('+') ? 1 : 0);
+  // Out of range are exponents of hundreds; no line is long enough to make up for one of 10^9.
+  std::int64_t power = 0;
+  for (const char c : exponent) {
+    power = std::min<std::int64_t>(power * 10 + (c - '0'), 1000000000);
+  }
+  const auto point = static_cast<std::int64_t>(std::min(digits.find('.'), digits.size()));
+  const auto at = static_cast<std::int64_t>(first);
+  return (at < point ? point - at : point - at + 1) + (is_negative ? -power : power) <= 0;
+}
+
 /// Appends the numbers of a line; false if there are not exactly `columns` finite ones, followed by
 /// a word if `word` is given.
 bool parse_row(std::string_view line, int columns, std::vector<double>& values,
@@ -87,8 +109,10 @@ bool parse_row(std::string_view line, int columns, std::vector<double>& values,
     }
     double value = 0;
     const auto [stop, status] = std::from_chars(at, end, value);
-    // A number too small for a double was printed from a tiny one: it becomes zero.
-    const bool tiny = status == std::errc::result_out_of_range;
+    // A number too small for a double was printed from a tiny one: it becomes zero. from_chars()
+    // says of one that is too large the same.
+    const bool is_out = status == std::errc::result_out_of_range;
+    const bool tiny = is_out && is_below_one({at, stop});
     if ((status != std::errc() && !tiny) || !std::isfinite(value) ||
         (stop != end && !blank(*stop))) {
       return false;
