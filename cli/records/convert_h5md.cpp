@@ -2,6 +2,7 @@
 #include <array>
 #include <bit>
 #include <optional>
+#include <set>
 
 #include "commit/tools/new_file.hpp"
 #include "exec/transport/agree.hpp"
@@ -25,6 +26,16 @@ struct Frame {
   double time_ps = 0;
   std::int64_t step = 0;
 };
+
+/// Types of particles begin with 1, species with 0.
+std::int32_t species_of(std::int64_t type) {
+  const std::int64_t species = type - 1;
+  if (species != static_cast<std::int32_t>(species)) {
+    throw Error(Code::overflow, "type " + std::to_string(type) +
+                                    " of a particle does not fit the int32 of `species`");
+  }
+  return static_cast<std::int32_t>(species);
+}
 
 Frame read_frame(RecordLines& lines) {
   Frame frame;
@@ -52,8 +63,7 @@ Frame read_frame(RecordLines& lines) {
       for (std::size_t d = 0; d < 3; ++d) {
         frame.position_nm.push_back(static_cast<float>(values[position + d].real));
       }
-      frame.species.push_back(
-          type == Line::npos ? 0 : static_cast<std::int32_t>(values[type].integer - 1));
+      frame.species.push_back(type == Line::npos ? 0 : species_of(values[type].integer));
     });
   }
   return frame;
@@ -91,15 +101,28 @@ std::uint32_t define(commit::Output& output, const std::string& name, const Type
   return output.define(definition);
 }
 
-Variables define_all(commit::Output& output, std::uint64_t particles) {
+/// As wide as the template has it.
+Type step_type(const dialect::lines::Template& layout) {
+  const Line* const line = layout.line_with("step");
+  if (line != nullptr) {
+    for (const auto& field : line->fields) {
+      if (field.name == "step") {
+        return field.type;
+      }
+    }
+  }
+  return type_of<std::int32_t>();
+}
+
+Variables define_all(commit::Output& output, std::uint64_t particles, const Type& step) {
   const std::string all = "particles/all/";
   Variables v;
   v.position = define(output, all + "position/value", type_of<float>(), {particles, 3}, true);
-  v.step = define(output, all + "position/step", type_of<std::int32_t>(), {}, true);
+  v.step = define(output, all + "position/step", step, {}, true);
   v.time = define(output, all + "position/time", type_of<double>(), {}, true);
   v.species = define(output, all + "species", type_of<std::int32_t>(), {particles}, false);
   v.edges = define(output, all + "box/edges/value", type_of<double>(), {3}, true);
-  define(output, all + "box/edges/step", type_of<std::int32_t>(), {}, true);
+  define(output, all + "box/edges/step", step, {}, true);
   define(output, all + "box/edges/time", type_of<double>(), {}, true);
   output.set_attribute({"h5md", "version", std::vector<std::int32_t>{1, 1}});
   output.set_attribute({"h5md/author", "name", std::string("unknown")});
@@ -114,6 +137,24 @@ Variables define_all(commit::Output& output, std::uint64_t particles) {
   return v;
 }
 
+/// Fields that are not in the trajectory, each once. The last one of a line may be the number of
+/// those that belong to it.
+std::vector<std::string> other_fields(const dialect::lines::Template& layout) {
+  const std::set<std::string> known{"id", "position_nm", "type", "box_nm", "time_ps", "step"};
+  std::set<std::string> others;
+  for (std::size_t i = 0; i < layout.lines.size(); ++i) {
+    const Line& line = layout.lines[i];
+    const bool has_more = i + 1 < layout.lines.size() && layout.lines[i + 1].depth > line.depth;
+    const std::size_t fields = line.fields.size() - (has_more ? 1 : 0);
+    for (std::size_t f = 0; f < fields; ++f) {
+      if (known.count(line.fields[f].name) == 0) {
+        others.insert(line.fields[f].name + " (no field of a trajectory)");
+      }
+    }
+  }
+  return {others.begin(), others.end()};
+}
+
 }  // namespace
 
 commit::Converted convert_to_h5md(const Context& context, const std::string& from,
@@ -123,6 +164,7 @@ commit::Converted convert_to_h5md(const Context& context, const std::string& fro
       lines.layout().line_with("position_nm") == nullptr || lines.groups() == 0) {
     throw Error(Code::format, from + ": not a trajectory (no id and position_nm of particles)");
   }
+  dialect::lines::require_particle_fields(lines.layout());
   exec::Transport& transport = context.transport;
   std::optional<commit::NewOutput> file;
   Variables v;
@@ -136,7 +178,7 @@ commit::Converted convert_to_h5md(const Context& context, const std::string& fro
       particles = static_cast<std::int64_t>(frame.rows.size());
       transport.allreduce({&particles, 1}, exec::Op::sum);
       file.emplace(transport, context.storage, to, options);
-      v = define_all(**file, static_cast<std::uint64_t>(particles));
+      v = define_all(**file, static_cast<std::uint64_t>(particles), step_type(lines.layout()));
       (*file)->put_rows({v.species, frame.rows,
                          reinterpret_cast<const std::byte*>(frame.species.data()),
                          type_of<std::int32_t>()});
@@ -157,18 +199,20 @@ commit::Converted convert_to_h5md(const Context& context, const std::string& fro
                     false},
                    true);
       };
-      auto step = static_cast<std::int32_t>(frame.step);
-      put(v.step, &step, type_of<std::int32_t>(), {});
+      put(v.step, &frame.step, type_of<std::int64_t>(), {});
       put(v.time, &frame.time_ps, type_of<double>(), {});
       put(v.edges, frame.box_nm.data(), type_of<double>(), {3});
-      put(v.edges + 1, &step, type_of<std::int32_t>(), {});
+      put(v.edges + 1, &frame.step, type_of<std::int64_t>(), {});
       put(v.edges + 2, &frame.time_ps, type_of<double>(), {});
     }
     output.end_step();
   }
   file->close();
   const auto frames = lines.groups();
-  return {1, frames, frames * static_cast<std::uint64_t>(particles) * 3 * sizeof(float)};
+  commit::Converted done{1, frames,
+                         frames * static_cast<std::uint64_t>(particles) * 3 * sizeof(float)};
+  done.left_out = other_fields(lines.layout());
+  return done;
 }
 
 }  // namespace sluice::cli

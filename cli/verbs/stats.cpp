@@ -1,5 +1,6 @@
 // stats: computes observables of a file of records with particles. On all ranks.
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -82,6 +83,7 @@ struct Sums {
   double time_ps = 0;
   std::array<double, 3> box_nm{};
   std::vector<std::int64_t> profile;  ///< by type and bin: particles
+  std::int64_t without_place = 0;     ///< particles whose position is no number
   PartSums parts;
 };
 
@@ -185,10 +187,8 @@ class Reader {
     const std::int64_t type = type_at == Line::npos ? 1 : values[type_at].integer;
     const double edge = sums_.box_nm[axis_];
     const std::array<double, 3> x = {values[at].real, values[at + 1].real, values[at + 2].real};
-    if (edge > 0 && type >= 1 && type <= most_types) {
-      const double place = x[axis_] / edge - std::floor(x[axis_] / edge);
-      const int bin = std::min(bins_ - 1, static_cast<int>(place * bins_));
-      sums_.profile[static_cast<std::size_t>((type - 1) * bins_ + bin)] += 1;
+    if (!(edge <= 0) && type >= 1 && type <= most_types) {
+      count_at(static_cast<int>(type - 1), x[axis_] / edge);
     }
     if (chain_.wanted == 0) {
       return;
@@ -200,6 +200,17 @@ class Reader {
       alike.gyration += chain_.gyration();
       chain_.begin(0);
     }
+  }
+
+  /// A particle at `edges` lengths of the box, which is periodic.
+  void count_at(int type, double edges) {
+    const double place = edges - std::floor(edges);
+    if (!std::isfinite(place)) {
+      ++sums_.without_place;
+      return;
+    }
+    const int bin = std::clamp(static_cast<int>(place * bins_), 0, bins_ - 1);
+    sums_.profile[static_cast<std::size_t>(type * bins_ + bin)] += 1;
   }
 
   std::size_t axis_;
@@ -221,6 +232,7 @@ Sums Reader::share(exec::Transport& transport) {
     *head = std::bit_cast<double>(bits);
   }
   transport.allreduce(sums_.profile, exec::Op::sum);
+  transport.allreduce({&sums_.without_place, 1}, exec::Op::sum);
   for (const auto& told : transport.gather(told_.take(), 0)) {
     model::ByteReader in(told);
     while (!in.at_end()) {
@@ -258,6 +270,9 @@ Json describe(const StatsVerb& verb, const Sums& sums) {
   if (!profiles.empty()) {
     json["density_nm3"] = std::move(profiles);
   }
+  if (sums.without_place != 0) {
+    json["without_place"] = sums.without_place;
+  }
   Json chains = Json::array();
   for (const auto& [length, alike] : sums.parts.chains) {
     if (length >= 2) {
@@ -279,7 +294,7 @@ void print_group(const StatsVerb& verb, const Json& group, std::uint64_t number)
   if (group.contains("totals")) {
     Table table({"", ">sum of all parts"});
     for (const auto& [name, value] : group["totals"].items()) {
-      table.add({printable(name), fmt::format("{:.6f}", value.get<double>())});
+      table.add({printable(name), number_text(value.get<double>())});
     }
     tell("{}", table.text(2));
   }
@@ -293,6 +308,10 @@ void print_group(const StatsVerb& verb, const Json& group, std::uint64_t number)
       table.add({type, row});
     }
     tell("{}", table.text(2));
+  }
+  if (group.contains("without_place")) {
+    tell("  {} without a place: the position or the box is no finite number\n",
+         count_text(group["without_place"].get<std::uint64_t>(), "particle"));
   }
   if (group.contains("chains")) {
     Table table({">particles", ">molecules", ">radius of gyration in nm"});
@@ -310,6 +329,7 @@ int stats(const Context& context, const StatsVerb& verb) {
     throw Error(Code::invalid_argument, "--bins: 1 to " + std::to_string(most_bins));
   }
   RecordLines lines(context, verb.file);
+  dialect::lines::require_particle_fields(lines.layout());
   Json all = Json::array();
   for (std::uint64_t g = 0; g < lines.groups(); ++g) {
     lines.fetch(g);

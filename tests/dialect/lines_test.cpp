@@ -106,7 +106,7 @@ TEST(Lines, RefusesTemplatesThatAreNone) {
         "files %d\n(i3) n:int32(2)\n", "files %d\n(i0) n:int32\n", "files %d\n(i3 n:int32\n",
         "files %d\n(i3) n:text\n", "files %d\n(99999i3) n:int32\n", "files %d\n(i3) n\n",
         "files %d\n*(i3) n:int32\n", "files %d\n(f5.1) x:float64\n*(i3) n:int32\n",
-        "files %d\n(i3) n:int32\n**(i3) m:int32\n"}) {
+        "files %d\n(i3) n:int32\n**(i3) m:int32\n", "files %d\n(i3) n:int32 m:int32(0)\n"}) {
     EXPECT_THROW(parse_template(text), Error) << text;
   }
 }

@@ -1,6 +1,9 @@
 #include "dialect/lines/template.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <string_view>
 
 #include "sluice/error.hpp"
 
@@ -145,6 +148,9 @@ class LineParser {
       field.count = number(most_values);
       need(')');
     }
+    if (field.count == 0) {
+      refuse(text_, "a count of 0 of '" + field.name + "'");
+    }
     if (line_.types.size() + field.count > most_values) {
       refuse(text_, "too many values");
     }
@@ -200,6 +206,38 @@ const Line* Template::line_with(std::string_view field) const noexcept {
     }
   }
   return nullptr;
+}
+
+void require_particle_fields(const Template& all) {
+  struct Known {
+    std::string_view name;
+    bool is_real;
+    std::uint32_t count;
+  };
+  constexpr std::array<Known, 6> known{{{"position_nm", true, 3},
+                                        {"box_nm", true, 3},
+                                        {"time_ps", true, 1},
+                                        {"id", false, 1},
+                                        {"type", false, 1},
+                                        {"step", false, 1}}};
+  for (const Line& line : all.lines) {
+    for (const Field& field : line.fields) {
+      const auto* const wanted = std::find_if(
+          known.begin(), known.end(), [&](const Known& one) { return one.name == field.name; });
+      if (wanted == known.end()) {
+        continue;
+      }
+      const bool is_real = field.type.kind == Kind::f32 || field.type.kind == Kind::f64;
+      if (is_real != wanted->is_real || field.count != wanted->count) {
+        throw Error(Code::format,
+                    "template: " + field.name + " is " + type_name(field.type) + "(" +
+                        std::to_string(field.count) + "), and should be " +
+                        std::to_string(wanted->count) +
+                        (wanted->is_real ? " of float32 or float64" : " of int32 or int64") +
+                        ": give it another name");
+      }
+    }
+  }
 }
 
 namespace {

@@ -68,6 +68,10 @@ struct Template {
 /// Error format, with the line, if the text is not a template.
 Template parse_template(const std::string& text);
 
+/// Error format, naming the field, where one of those that are known by name (position_nm, box_nm,
+/// time_ps, id, type, step) has not the type and the number of values that this name means.
+void require_particle_fields(const Template& all);
+
 /// One pass through the lines: `visit` is called for each one in turn and returns its last integer.
 /// Error format if a number of lines is negative.
 using Visit = std::function<std::int64_t(const Line&)>;
