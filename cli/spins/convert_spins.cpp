@@ -250,7 +250,7 @@ commit::Converted to_vampire(const Context& context, SpinSource& source, const S
 }  // namespace
 
 void add_spin_wish(CLI::App& command, SpinWish& wish) {
-  const char* const group = "VAMPIRE";
+  const char* const group = spin_writing_group;
   command.add_option("--mode", wish.mode, "file-per-process, mpi-io, file-per-node, legacy")
       ->type_name("NAME")
       ->group(group);
@@ -311,11 +311,13 @@ commit::Converted convert_spins(const Context& context, const SpinWish& wish) {
       show_error("note: " + note);
     }
   }
-  if (wish.format == "vampire") {
-    return to_vampire(context, *source, wish);
+  commit::Converted done = wish.format == "vampire" ? to_vampire(context, *source, wish)
+                           : wish.format.empty()    ? to_file(context, *source, wish)
+                                                    : spins_by_frame(context, *source, wish);
+  for (const std::string& name : source->others) {
+    done.left_out.push_back(name + " (no variable of spins)");
   }
-  return wish.format.empty() ? to_file(context, *source, wish)
-                             : spins_by_frame(context, *source, wish);
+  return done;
 }
 
 }  // namespace sluice::cli

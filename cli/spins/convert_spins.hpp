@@ -24,6 +24,9 @@ struct SpinWish {
   Options options;  ///< of a file of Sluice's
 };
 
+/// The group of --mode and the others, in the help.
+inline constexpr const char* spin_writing_group = "VAMPIRE";
+
 /// Adds --mode, --files, --text, --binary and the options that select atoms and frames.
 void add_spin_wish(CLI::App& command, SpinWish& wish);
 

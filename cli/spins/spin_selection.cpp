@@ -265,7 +265,7 @@ Extent3 SpinChooser::extent(const std::vector<double>& xyz) const {
 
 void add_spin_options(CLI::App& command, SpinOptions& options) {
   const auto add = [&](const char* name, auto& target, const char* type, const char* text) {
-    return command.add_option(name, target, text)->type_name(type)->group("Atoms and frames");
+    return command.add_option(name, target, text)->type_name(type)->group(spin_choice_group);
   };
   add("--box", options.box, "X,X,Y,Y,Z,Z", "fractions of the sample that stay; any number")
       ->allow_extra_args(false);
@@ -277,7 +277,7 @@ void add_spin_options(CLI::App& command, SpinOptions& options) {
   command
       .add_flag("--intersect", options.is_intersection,
                 "atoms in all of the regions, not in any of them")
-      ->group("Atoms and frames");
+      ->group(spin_choice_group);
   add("--where", options.where, "CONDITION", "such as 'sz < 0 and material == 1'");
   add("--without", options.without, "M", "a material that is left out, from 0")
       ->allow_extra_args(false);

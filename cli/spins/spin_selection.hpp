@@ -14,6 +14,9 @@
 
 namespace sluice::cli {
 
+/// The group of the options that select atoms and frames, in the help.
+inline constexpr const char* spin_choice_group = "Atoms and frames";
+
 /// A region of the sample, by fractions of its extent along x, y, z.
 struct Slice {
   enum class Shape : std::uint8_t { box, void_box, sphere, cylinder };

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "commit/read/input.hpp"
+#include "commit/tools/companions.hpp"
 #include "exec/transport/agree.hpp"
 #include "sluice/error.hpp"
 #include "spins/spin_names.hpp"
@@ -84,6 +86,8 @@ class FileSource : public SpinSource {
   }
   /// The values of the attributes.
   void describe() {
+    require_places();
+    find_others();
     atoms = definition(names::spins).shape[0];
     frames = static_cast<std::uint32_t>(input_.steps());
     non_magnetic_atoms =
@@ -138,6 +142,30 @@ class FileSource : public SpinSource {
   }
 
  private:
+  /// Atoms are read once, for all frames.
+  void require_places() const {
+    for (const char* name : {names::coordinates, names::material, names::category,
+                             names::nm_coordinates, names::nm_material, names::nm_category}) {
+      const bool is_there = has(name, 1) || has(name, 2);
+      if (is_there && definition(name).stepped && input_.steps() > 1) {
+        throw Error(Code::unsupported, input_.path() + ": " + name +
+                                           " changes from step to step: only spins may; write it "
+                                           "once, without steps");
+      }
+    }
+  }
+  void find_others() {
+    const std::set<std::string> known{
+        names::spins,       names::coordinates, names::material,      names::category,
+        names::field,       names::temperature, names::magnetisation, names::nm_coordinates,
+        names::nm_material, names::nm_category};
+    for (const auto& variable : input_.variables()) {
+      const model::Definition& d = variable.definition;
+      if (known.count(d.name) == 0 && !commit::is_companion(input_, d)) {
+        others.push_back(d.name);
+      }
+    }
+  }
   const model::Definition& definition(const std::string& name) const {
     return input_.variables()[input_.find(name)].definition;
   }

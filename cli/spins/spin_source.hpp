@@ -33,6 +33,7 @@ class SpinSource {
   bool was_legacy = false;
   std::array<double, 3> box_angstrom{};  ///< in legacy mode; else zeros
   std::vector<std::string> notes;
+  std::vector<std::string> others;  ///< variables that are nothing of spins
 
   std::uint32_t number(std::uint32_t frame) const {
     return numbers.empty() ? frame : numbers[frame];

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "codec/filter.hpp"
 #include "commit/read/input.hpp"
@@ -37,6 +38,8 @@ struct ConvertVerb {
   std::string to;
   std::string compress;
   bool is_compress_given = false;
+  std::vector<std::string> given;  ///< options of some kinds of conversion only, but for spins'
+  std::vector<std::string> given_of_spins;
   std::string format = "auto";
   std::string grid;
   std::optional<std::int64_t> step;
@@ -46,6 +49,40 @@ struct ConvertVerb {
   bool json = false;
   SpinWish spins;
 };
+
+/// Error invalid_argument if an option was given that this kind of conversion would ignore.
+void require_options(const ConvertVerb& verb, const std::string& kind,
+                     const std::vector<std::string>& taken, bool takes_spins = false) {
+  std::string ignored;
+  for (const std::string& option : takes_spins ? std::vector<std::string>{} : verb.given_of_spins) {
+    ignored += (ignored.empty() ? "" : ", ") + option;
+  }
+  for (const std::string& option : verb.given) {
+    if (std::find(taken.begin(), taken.end(), option) == taken.end()) {
+      ignored += (ignored.empty() ? "" : ", ") + option;
+    }
+  }
+  if (!ignored.empty()) {
+    throw Error(Code::invalid_argument, verb.file + ": a conversion of " + kind + " takes no " +
+                                            ignored +
+                                            ": leave that out, or name another kind by --format");
+  }
+}
+
+/// Those that belong to some kinds of conversion only.
+void take_given(const CLI::App& command, ConvertVerb& verb) {
+  const std::set<std::string> of_kinds{"--compress", "--grid", "--step", "--records"};
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    const std::string& group = option->get_group();
+    const bool is_of_spins = group == spin_writing_group || group == spin_choice_group;
+    if (option->count() != 0 && is_of_spins) {
+      verb.given_of_spins.push_back(name);
+    } else if (option->count() != 0 && of_kinds.count(name) != 0) {
+      verb.given.push_back(name);
+    }
+  }
+}
 
 constexpr const char* by_option =
     ", or name one by --format: these, text, lines, h5md, mfdn, vampire, xyz, vtu, vtkhdf";
@@ -73,14 +110,17 @@ dialect::voxfe::Grid grid_of(const std::string& text) {
 /// VOX-FE's texts, in both directions; empty if the file is not one of them.
 std::optional<commit::Converted> convert_voxfe(const Context& context, const ConvertVerb& verb,
                                                const Options& options) {
-  VoxfeWish wish{verb.file, verb.to, verb.compress, grid_of(verb.grid), verb.records, options};
+  VoxfeWish wish{verb.file,    verb.to, verb.compress, grid_of(verb.grid),
+                 verb.records, options, verb.step};
   if (verb.format == "text" || (verb.format == "auto" && is_text_name(verb.to))) {
+    require_options(verb, "arrays to a text of VOX-FE", {"--step"});
     return voxfe_to_text(context, wish);
   }
   const VoxfeText kind = voxfe_text_of(context.storage, verb.file);
   if (kind == VoxfeText::none) {
     return std::nullopt;
   }
+  require_options(verb, "a text of VOX-FE", {"--compress", "--grid", "--records"});
   if (!verb.is_compress_given) {
     wish.compress = codec::default_compressor();
   }
@@ -94,7 +134,10 @@ bool holds_spins(const Context& context, const ConvertVerb& verb) {
   }
   try {
     return open_spins(context, verb.file) != nullptr;
-  } catch (const Error&) {
+  } catch (const Error& e) {
+    if (e.code() == Code::unsupported) {
+      throw;  // it has spins, of a kind that cannot be written
+    }
     return false;  // VOX-FE's own reader reports the error
   }
 }
@@ -162,7 +205,28 @@ std::optional<commit::Converted> try_spins(const Context& context, const Convert
         Code::invalid_argument,
         verb.file + ": holds spins, of which --frames A:B says the frames: leave --step out");
   }
+  require_options(verb, "spins", {"--compress"}, true);
   return convert_spins(context, wish);
+}
+
+void tell_what_is_not_kept(const ConvertVerb& verb, const commit::Converted& done) {
+  for (const std::string& name : done.unnamed) {
+    fmt::print(stderr,
+               "sluice: {}: the names of the dimensions of {} are left out: this "
+               "format cannot hold them beside the others\n",
+               printable(verb.to), printable(name));
+  }
+  for (const std::string& change : done.changes) {
+    fmt::print(stderr, "sluice: {}: changed: {}\n", printable(verb.to), change);
+  }
+  for (const std::string& what : done.left_out) {
+    fmt::print(stderr, "sluice: {}: left out: {}\n", printable(verb.to), printable(what));
+  }
+}
+
+/// The exit code.
+int code_after(const ConvertVerb& verb, const commit::Converted& done) {
+  return done.left_out.empty() || verb.drop ? fine : differs;
 }
 
 /// Wave functions of MFDn: without file sizes, because one side is a folder.
@@ -174,6 +238,9 @@ int convert_records(const Context& context, const ConvertVerb& verb, bool is_to_
     require_known_ending(verb.to, verb.format, by_option);
   }
   options.compress = verb.compress;
+  require_options(
+      verb, "wave functions of MFDn",
+      is_to_folder ? std::vector<std::string>{} : std::vector<std::string>{"--compress"});
   const commit::Converted done = is_to_folder
                                      ? convert_to_records(context, verb.file, verb.to)
                                      : convert_from_records(context, verb.file, verb.to, options);
@@ -189,16 +256,22 @@ int convert_records(const Context& context, const ConvertVerb& verb, bool is_to_
 
 int report_spins(const Context& context, const ConvertVerb& verb, const commit::Converted& done,
                  double seconds) {
+  if (context.is_root()) {
+    tell_what_is_not_kept(verb, done);
+  }
   if (context.is_root() && verb.json) {
-    const Json json{
-        {"file", verb.to}, {"steps", done.steps}, {"bytes", done.bytes}, {"seconds", seconds}};
+    const Json json{{"file", verb.to},
+                    {"steps", done.steps},
+                    {"bytes", done.bytes},
+                    {"left_out", done.left_out},
+                    {"seconds", seconds}};
     show_json(json);
   } else if (context.is_root()) {
     const std::string rate = rate_text(done.bytes, seconds);
     tell("{}: {} of {} in {}{}\n", printable(verb.to), count_text(done.steps, "frame"),
          bytes_text(done.bytes), seconds_text(seconds), rate.empty() ? "" : ", " + rate);
   }
-  return fine;
+  return code_after(verb, done);
 }
 
 /// Texts become records whatever the name, unless its ending belongs to another format.
@@ -219,12 +292,15 @@ std::optional<commit::Converted> try_lines(const Context& context, const Convert
                                            const Options& options) {
   if (verb.file.ends_with(".template")) {
     require_records(verb);
+    require_options(verb, "texts of a template", {});
     return convert_from_lines(context, verb.file, verb.to);
   }
   if (verb.format == "lines") {
+    require_options(verb, "records to texts", {});
     return convert_to_lines(context, verb.file, verb.to);
   }
   if (verb.format == "h5md") {
+    require_options(verb, "records to H5MD", {"--compress"});
     Options as_hdf5 = options;
     as_hdf5.format = "hdf5";
     as_hdf5.compress = verb.compress;
@@ -234,11 +310,15 @@ std::optional<commit::Converted> try_lines(const Context& context, const Convert
 }
 
 int report_lines(const Context& context, const ConvertVerb& verb, const commit::Converted& done) {
+  if (context.is_root()) {
+    tell_what_is_not_kept(verb, done);
+  }
   if (context.is_root() && verb.json) {
     const Json json{{"file", verb.to},
                     {"variables", done.variables},
                     {"steps", done.steps},
-                    {"bytes", done.bytes}};
+                    {"bytes", done.bytes},
+                    {"left_out", done.left_out}};
     show_json(json);
   } else if (context.is_root()) {
     const std::string parts =
@@ -246,22 +326,7 @@ int report_lines(const Context& context, const ConvertVerb& verb, const commit::
     tell("{}: {}{}, {}\n", printable(verb.to), count_text(done.steps, "record group"), parts,
          bytes_text(done.bytes));
   }
-  return fine;
-}
-
-void tell_what_is_not_kept(const ConvertVerb& verb, const commit::Converted& done) {
-  for (const std::string& name : done.unnamed) {
-    fmt::print(stderr,
-               "sluice: {}: the names of the dimensions of {} are left out: this "
-               "format cannot hold them beside the others\n",
-               printable(verb.to), printable(name));
-  }
-  for (const std::string& change : done.changes) {
-    fmt::print(stderr, "sluice: {}: changed: {}\n", printable(verb.to), change);
-  }
-  for (const std::string& what : done.left_out) {
-    fmt::print(stderr, "sluice: {}: left out: {}\n", printable(verb.to), printable(what));
-  }
+  return code_after(verb, done);
 }
 
 int convert(const Context& context, const ConvertVerb& verb) {
@@ -289,6 +354,9 @@ int convert(const Context& context, const ConvertVerb& verb) {
     const bool is_text = verb.format == "auto" && is_text_name(verb.to);
     require_known_ending(verb.to, is_text ? "text" : verb.format, by_option);
     const auto voxels = convert_voxfe(context, verb, options);
+    if (!voxels) {
+      require_options(verb, "arrays", {"--compress", "--step"});
+    }
     done = voxels
                ? *voxels
                : commit::convert(
@@ -320,7 +388,7 @@ int convert(const Context& context, const ConvertVerb& verb) {
          printable(verb.file), bytes_text(before),
          times < 0.1 ? fmt::format("{:.2g}", times) : fmt::format("{:.1f}", times));
   }
-  return done.left_out.empty() || verb.drop ? fine : differs;
+  return code_after(verb, done);
 }
 
 const char* const convert_examples = R"help(
@@ -386,6 +454,7 @@ void add_convert(CLI::App& app, Run& run) {
   add_spin_wish(*command, verb->spins);
   command->callback([&run, verb, command] {
     verb->is_compress_given = command->count("--compress") != 0;
+    take_given(*command, *verb);
     run = [verb](const Context& context) { return convert(context, *verb); };
   });
 }

@@ -17,6 +17,7 @@ struct VoxfeWish {
   dialect::voxfe::Grid grid{};
   bool records = false;  ///< voxels as records beside the grid
   Options options;
+  std::optional<std::int64_t> step = std::nullopt;  ///< of a file with steps that becomes text
 };
 
 enum class VoxfeText : std::uint8_t { none, model, displacements };

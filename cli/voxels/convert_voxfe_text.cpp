@@ -7,6 +7,8 @@
 
 #include "commit/publish/atomic_file.hpp"
 #include "commit/read/input.hpp"
+#include "commit/tools/companions.hpp"
+#include "commit/tools/step_choice.hpp"
 #include "dialect/voxfe/displacement.hpp"
 #include "exec/transport/agree.hpp"
 #include "sluice/error.hpp"
@@ -19,6 +21,8 @@ namespace {
 namespace voxfe = dialect::voxfe;
 
 constexpr std::uint64_t round_bytes = 8 << 20;
+/// Of a grid, along one axis.
+constexpr auto most_nodes = static_cast<std::int64_t>(voxfe::most_nodes_along);
 
 /// Calls take(text) for piece after piece of this rank's text. Collective.
 using Produce = std::function<void(const std::function<void(const std::string&)>& take)>;
@@ -26,15 +30,37 @@ using Produce = std::function<void(const std::function<void(const std::string&)>
 /// A file that was opened to become text.
 class Source {
  public:
-  Source(const Context& context, const std::string& path)
-      : context_(context), input_(context.transport, context.storage, path, Options{}) {}
+  /// `step`: of variables that have steps; else they may have one.
+  Source(const Context& context, const std::string& path, std::optional<std::int64_t> step)
+      : context_(context),
+        input_(context.transport, context.storage, path, Options{}),
+        is_step_given_(step),
+        step_(commit::StepChoice(input_, step).first()) {}
 
   bool has(const std::string& name) const {
     return std::any_of(input_.variables().begin(), input_.variables().end(),
                        [&](const auto& v) { return v.definition.name == name; });
   }
   model::Dims shape(const std::string& name) const {
-    return input_.variables()[input_.find(name)].definition.shape;
+    const std::uint32_t variable = input_.find(name);
+    if (input_.variables()[variable].definition.stepped && !is_step_given_ && input_.steps() != 1) {
+      throw Error(Code::invalid_argument,
+                  input_.path() + ": " + name + " has " + std::to_string(input_.steps()) +
+                      " steps, and the text has none: choose one by --step N");
+    }
+    return input_.shape(variable, step_);
+  }
+  /// The variables that are not in the text, which holds `used`.
+  std::vector<std::string> left_out(const std::vector<std::string>& used) const {
+    std::vector<std::string> names;
+    for (std::uint32_t v = 0; v < input_.variables().size(); ++v) {
+      const model::Definition& d = input_.variables()[v].definition;
+      if (std::find(used.begin(), used.end(), d.name) == used.end() &&
+          !commit::is_companion(input_, d)) {
+        names.push_back(d.name + " (not in a text of VOX-FE)");
+      }
+    }
+    return names;
   }
   template <class T>
   std::optional<T> attribute(const std::string& name) const {
@@ -50,11 +76,11 @@ class Source {
   void read(const std::string& name, std::uint64_t first, std::uint64_t count,
             std::vector<T>& values) {
     const std::uint32_t variable = input_.find(name);
-    model::Box box = model::whole(input_.variables()[variable].definition.shape);
+    model::Box box = model::whole(shape(name));
     box.start[0] = count == 0 ? 0 : first;
     box.count[0] = count;
     values.resize(box.volume());
-    input_.get(variable, 0, box,
+    input_.get(variable, step_, box,
                {reinterpret_cast<std::byte*>(values.data()), type_of<T>(), box.count,
                 model::Dims::filled(box.count.rank(), 0)},
                false);
@@ -80,6 +106,8 @@ class Source {
  private:
   const Context& context_;
   commit::Input input_;
+  bool is_step_given_;
+  std::uint64_t step_;
 };
 
 /// Every rank its text into the file `building`, from `at` on. Collective.
@@ -143,6 +171,9 @@ commit::Converted records_to_text(const Context& context, Source& in, const std:
     }
   }
   const bool has_numbers = in.has("voxel_element");
+  if (has_numbers && in.shape("voxel_element") != model::Dims{all}) {
+    in.refuse("voxel_element does not go with voxel_x");
+  }
   write_text(context, to, voxel_size + "\n" + std::to_string(all) + "\n", [&](const auto& take) {
     std::vector<std::int64_t> element;
     std::vector<std::uint8_t> material;
@@ -215,8 +246,12 @@ commit::Converted displacements_to_text(const Context& context, Source& in, cons
   const auto nodes = in.attribute<std::vector<std::int64_t>>("nodes");
   if (shape.rank() != 2 || shape[1] != 3 || !in.has("node_id") ||
       in.shape("node_id") != model::Dims{shape[0]} || !nodes || nodes->size() != 3 ||
-      *std::min_element(nodes->begin(), nodes->end()) < 1) {
-    in.refuse("displacement(node, 3) needs node_id(node) and the attribute nodes = NX, NY, NZ");
+      *std::min_element(nodes->begin(), nodes->end()) < 1 ||
+      *std::max_element(nodes->begin(), nodes->end()) > most_nodes) {
+    in.refuse(
+        "displacement(node, 3) needs node_id(node) and the attribute nodes = NX, NY, NZ, each of 1 "
+        "to " +
+        std::to_string(most_nodes));
   }
   voxfe::DisplacementHead head{shape[0], {}, ""};
   std::copy(nodes->begin(), nodes->end(), head.grid.begin());
@@ -241,18 +276,26 @@ commit::Converted displacements_to_text(const Context& context, Source& in, cons
 }  // namespace
 
 commit::Converted voxfe_to_text(const Context& context, const VoxfeWish& wish) {
-  Source in(context, wish.from);
+  Source in(context, wish.from, wish.step);
   const std::string voxel_size = in.attribute<std::string>("voxel_size").value_or("");
+  commit::Converted done;
+  std::vector<std::string> used;
   if (in.has("displacement")) {
-    return displacements_to_text(context, in, wish.to);
+    used = {"displacement", "node_id", "x", "y", "z"};  // the places follow from node_id
+    done = displacements_to_text(context, in, wish.to);
+  } else if (in.has("voxel_x")) {
+    // The grid says the same.
+    used = {"voxel_x",       "voxel_y",  "voxel_z",     "voxel_material",
+            "voxel_element", "material", "plane_voxels"};
+    done = records_to_text(context, in, wish.to, voxel_size);
+  } else if (in.has("material")) {
+    used = {"material", "plane_voxels"};
+    done = grid_to_text(context, in, wish.to, voxel_size);
+  } else {
+    in.refuse("neither displacement nor material nor voxel_x: no voxel model to write as text");
   }
-  if (in.has("voxel_x")) {
-    return records_to_text(context, in, wish.to, voxel_size);
-  }
-  if (in.has("material")) {
-    return grid_to_text(context, in, wish.to, voxel_size);
-  }
-  in.refuse("neither displacement nor material nor voxel_x: no voxel model to write as text");
+  done.left_out = in.left_out(used);
+  return done;
 }
 
 }  // namespace sluice::cli

@@ -61,10 +61,9 @@ void Displacements::open(storage::Storage& storage, exec::Transport& transport) 
   if (!take_line(rest, first_word, value) || !take_number(value, head_.nodes) || !value.empty()) {
     throw Error(Code::format, path_ + ":1: not `nNodes: N`");
   }
-  constexpr std::uint64_t largest_extent = (1 << 20) + 1;
   bool fits = take_line(rest, "Nodes:", value);
   for (std::uint64_t& extent : head_.grid) {
-    fits = fits && take_number(value, extent) && extent >= 1 && extent <= largest_extent;
+    fits = fits && take_number(value, extent) && extent >= 1 && extent <= most_nodes_along;
   }
   if (!fits || !value.empty()) {
     throw Error(Code::format, path_ + ":2: not `Nodes: NX NY NZ`");

@@ -8,6 +8,9 @@
 
 namespace sluice::dialect::voxfe {
 
+/// Of a grid, along one axis: the numbers of all nodes fit 64 bits.
+inline constexpr std::uint64_t most_nodes_along = (1 << 20) + 1;
+
 struct DisplacementHead {
   std::uint64_t nodes = 0;
   Grid grid{};  ///< nodes along x, y, z
