@@ -3,8 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <utility>
 
 #include "exec/transport/transport.hpp"
+#include "sluice/error.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::cli {
@@ -26,6 +28,21 @@ struct Context {
 
 /// The work of a verb: on every rank; the exit code of rank 0 is that of the command.
 using Run = std::function<int(const Context&)>;
+
+/// The same, for verbs that exit with 1 where FILE is damaged: one that is shorter than its
+/// metadata says is damaged.
+inline Run with_truncated_as_damage(Run body) {
+  return [body = std::move(body)](const Context& context) {
+    try {
+      return body(context);
+    } catch (const Error& e) {
+      if (e.code() == Code::truncated) {
+        throw Error(Code::damaged, e.what(), e.rank());
+      }
+      throw;
+    }
+  };
+}
 
 /// Each adds its verb to the command line; if the user chose it, parsing sets `run`.
 void add_ls(CLI::App& app, Run& run);

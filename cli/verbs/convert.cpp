@@ -455,7 +455,8 @@ void add_convert(CLI::App& app, Run& run) {
   command->callback([&run, verb, command] {
     verb->is_compress_given = command->count("--compress") != 0;
     take_given(*command, *verb);
-    run = [verb](const Context& context) { return convert(context, *verb); };
+    run = with_truncated_as_damage(
+        [verb](const Context& context) { return convert(context, *verb); });
   });
 }
 

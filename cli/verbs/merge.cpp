@@ -71,8 +71,10 @@ Examples:
   command->add_option("FILE", verb->file, "the index of the set")->required();
   command->add_option("TO", verb->to, "the file to make; must not exist")->required();
   command->add_flag("--json", verb->json, "print JSON");
-  command->callback(
-      [&run, verb] { run = [verb](const Context& context) { return merge(context, *verb); }; });
+  command->callback([&run, verb] {
+    run =
+        with_truncated_as_damage([verb](const Context& context) { return merge(context, *verb); });
+  });
 }
 
 }  // namespace sluice::cli

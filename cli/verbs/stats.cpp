@@ -381,8 +381,10 @@ Examples:
   command->add_option("--bins", verb->bins, "slices of the box (10)");
   command->add_option("--axis", verb->axis, "x, y or z (z)")->check(CLI::IsMember({"x", "y", "z"}));
   command->add_flag("--json", verb->json, "print JSON");
-  command->callback(
-      [&run, verb] { run = [verb](const Context& context) { return stats(context, *verb); }; });
+  command->callback([&run, verb] {
+    run =
+        with_truncated_as_damage([verb](const Context& context) { return stats(context, *verb); });
+  });
 }
 
 }  // namespace sluice::cli

@@ -341,6 +341,16 @@ class Convert(unittest.TestCase):
             self.assertIn(f"a conversion of {kind} takes no {options}: ", result.stderr)
             self.assertFalse(os.path.exists(target))
 
+    def test_a_file_that_is_too_short_is_damaged(self):
+        source = copy("spins.h5")
+        os.truncate(source, 20000)
+        for arguments in (("convert", source, new_path()), ("stats", source),
+                          ("merge", source, new_path())):
+            result = sluice(*arguments)
+            self.assertEqual(result.returncode, DIFFERS, result.stderr)
+            self.assertEqual(len(said(result)), 1, result.stderr)
+            self.assertIn("eof = 20000", result.stderr)
+
     def test_bad_words(self):
         for arguments in (["spins.h5", new_path(".h5"), "--compress", "defleat:3"],
                           ["nothing.h5", new_path(".h5")], ["spins.h5", path("grid.h5")],
