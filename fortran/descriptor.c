@@ -141,7 +141,8 @@ void unpack(const struct array* a, const char* packed) {
       store_truth(out, a->element_bytes, *packed != 0);
     } else {
       memcpy(out, packed, a->element_bytes);
-      for (size_t i = 0; a->is_text && i < a->element_bytes; ++i) out[i] = out[i] == '\0' ? ' ' : out[i];
+      for (size_t i = 0; a->is_text && i < a->element_bytes; ++i)
+        out[i] = out[i] == '\0' ? ' ' : out[i];
     }
     packed += size;
   } while (next(a, at));

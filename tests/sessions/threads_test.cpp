@@ -71,8 +71,8 @@ TEST(Threads, of_another_than_the_opener_destroys_a_file) {
   const auto transport = exec::make_solo();
   const auto other_transport = exec::make_solo();
   SessionFile out = open_alone(*transport, scratch / "f", Mode::write);
-  auto other = std::make_unique<SessionFile>(
-      open_alone(*other_transport, scratch / "other", Mode::write));
+  auto other =
+      std::make_unique<SessionFile>(open_alone(*other_transport, scratch / "other", Mode::write));
   std::thread([&] { other.reset(); }).join();
   const Session session = out.start(0, 1000);
   out.write(session, bytes_at(0, 1000).data(), 1000, 0);

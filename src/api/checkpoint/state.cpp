@@ -73,8 +73,9 @@ void State::add(Registered thing, bool is_saved) {
     return known.name == thing.name;
   });
   if (found == things_.end() && is_saved) {
-    throw Error(Code::wrong_state, what + "is new, but there are checkpoints without it: register "
-                                          "everything before the first save");
+    throw Error(Code::wrong_state, what +
+                                       "is new, but there are checkpoints without it: register "
+                                       "everything before the first save");
   }
   if (found == things_.end()) {
     things_.push_back(std::move(thing));
