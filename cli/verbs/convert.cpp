@@ -118,6 +118,7 @@ std::optional<commit::Converted> convert_voxfe(const Context& context, const Con
   }
   const VoxfeText kind = voxfe_text_of(context.storage, verb.file);
   if (kind == VoxfeText::none) {
+    require_options(verb, "arrays", {"--compress", "--step"});
     return std::nullopt;
   }
   require_options(verb, "a text of VOX-FE", {"--compress", "--grid", "--records"});
@@ -354,9 +355,6 @@ int convert(const Context& context, const ConvertVerb& verb) {
     const bool is_text = verb.format == "auto" && is_text_name(verb.to);
     require_known_ending(verb.to, is_text ? "text" : verb.format, by_option);
     const auto voxels = convert_voxfe(context, verb, options);
-    if (!voxels) {
-      require_options(verb, "arrays", {"--compress", "--step"});
-    }
     done = voxels
                ? *voxels
                : commit::convert(
