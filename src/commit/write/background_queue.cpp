@@ -67,10 +67,8 @@ BackgroundQueue::BackgroundQueue(const Config& config, const std::vector<int>& w
     publishing_ =
         std::make_unique<PublishQueue>(*config.planner, *tracker_, config.data.has_thread());
   }
-  exec::together(config.transport, [&] { start_threads(); });
 }
 
-/// Here, where a failure is agreed on, and not by the first commit.
 void BackgroundQueue::start_threads() {
   try {
     if (config_.data.has_thread() && config_.data.file() != nullptr) {

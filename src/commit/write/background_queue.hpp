@@ -39,6 +39,8 @@ class BackgroundQueue final : public CommitQueue {
   /// Collective. `writers`: the ranks that have the file open. The arguments must outlive the
   /// object.
   BackgroundQueue(const Config& config, const std::vector<int>& writers);
+  /// Local, before the first commit, which is to fail on every rank where this throws.
+  void start_threads();
   ~BackgroundQueue() override;
   BackgroundQueue(const BackgroundQueue&) = delete;
   BackgroundQueue& operator=(const BackgroundQueue&) = delete;
@@ -82,7 +84,6 @@ class BackgroundQueue final : public CommitQueue {
     std::shared_ptr<PendingCommit> commit;
     FileVariables::State before;
   };
-  void start_threads();
   void finish_on_way() noexcept;
   double settled_s(std::uint64_t number);
   void move_on();
