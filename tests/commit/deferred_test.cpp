@@ -135,6 +135,7 @@ TEST(Deferred, ATornRecordDoesNotBringBackAnOldOne) {
         detail::open_on(transport, memory, path, Mode::write, deferred("serial", apply_every_s)));
     const Variable v = out.define<double>("v", shape, {.steps = true});
     std::vector<Variable> many;
+    many.reserve(100);
     for (int i = 0; i < 100; ++i) {
       many.push_back(
           out.define<double>("w" + std::to_string(i), {2}, {.steps = true, .partial = true}));
