@@ -18,9 +18,9 @@
  * **What is registered** is alike on every rank, in the same order, but for memory and places. The
  * memory stays the caller's: sluice_checkpoint_save() reads it, sluice_checkpoint_restore() writes
  * it. It must be there until it is registered anew, or the checkpoint is closed. Registered again
- * under its name, with the same type and shape, something has a new place. New names come before the
- * first save (SLUICE_ERROR_WRONG_STATE): a checkpoint holds everything. Names are as of variables;
- * the group "checkpoint" is the library's own.
+ * under its name, with the same type and shape, something has a new place. New names come before
+ * the first save (SLUICE_ERROR_WRONG_STATE): a checkpoint holds everything. Names are as of
+ * variables; the group "checkpoint" is the library's own.
  *
  * The conventions of sluice.h apply, with one difference: messages of failures are those of the
  * thread, sluice_last_error(NULL).

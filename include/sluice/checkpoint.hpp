@@ -135,9 +135,9 @@ class Checkpoint {
   /// @name What the state is
   /// The memory stays the caller's: save() reads it, restore() writes it. Registered again under
   /// its name, with the same type and shape, something has a new place: after the ranks have moved
-  /// their parts, or a vector has grown. New names come before the first save (Error `wrong_state`):
-  /// a checkpoint holds everything. Names are as of variables; the group `checkpoint` is the
-  /// library's own.
+  /// their parts, or a vector has grown. New names come before the first save (Error
+  /// `wrong_state`): a checkpoint holds everything. Names are as of variables; the group
+  /// `checkpoint` is the library's own.
   /// @{
 
   /// Registers this rank's part of an array of all ranks, by its place. Alike, but for `data` and

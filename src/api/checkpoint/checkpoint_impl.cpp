@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/checkpoint/checkpoint_options.hpp"
+#include "api/checkpoint/failures.hpp"
 #include "api/checkpoint/names.hpp"
 #include "api/messages.hpp"
 #include "codec/plugins.hpp"
@@ -15,22 +16,7 @@ namespace sluice::detail {
 
 namespace {
 
-/// What a failure says of the bytes of one checkpoint; another may be whole.
-bool is_damage(Code code) {
-  return code == Code::damaged || code == Code::truncated || code == Code::format ||
-         code == Code::version || code == Code::io || code == Code::not_found ||
-         code == Code::changed_outside;
-}
-
-/// May opening the file anew help?
-bool is_of_storage(Code code) {
-  return is_damage(code) || code == Code::no_space || code == Code::wrong_state ||
-         code == Code::permission || code == Code::locked;
-}
-
 constexpr const char* purpose = "for checkpoints";
-
-double wall_clock_s() { return model::from_ns(model::wall_clock_ns()); }
 
 }  // namespace
 
@@ -426,9 +412,7 @@ Saved CheckpointImpl::save(double time) {
     if (exec::ranks_unreachable(e)) {
       throw;
     }
-    if (on_its_way_) {
-      goes_on_ = went_on_;
-    }
+    goes_on_ = on_its_way_ ? went_on_ : goes_on_;
     lose_file();
     if (options_.on_failed_save == OnFailedSave::stop) {
       throw;

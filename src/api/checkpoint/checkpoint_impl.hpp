@@ -88,8 +88,8 @@ class CheckpointImpl {
   Variable number_variable_;
   Variable ranks_variable_;
   Variable saved_variable_;
-  bool goes_on_ = false;           ///< behind what is in the file
-  bool went_on_ = false;           ///< the same before the last save
+  bool goes_on_ = false;  ///< behind what is in the file
+  bool went_on_ = false;  ///< the same before the last save
   bool has_saved_ = false;
   std::int64_t after_step_ = -1;   ///< later ones are dropped when it is opened; -1: none
   std::uint64_t last_number_ = 0;  ///< of the newest checkpoint that is, or was, in the file

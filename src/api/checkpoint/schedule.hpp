@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "model/clock.hpp"
 #include "sluice/checkpoint.hpp"
 
 namespace sluice::detail {
@@ -18,6 +19,9 @@ double daly_interval_s(double cost_s, double failure_interval_s);
 inline constexpr double node_failure_interval_s = 5 * 365.25 * 86400;
 /// Cost of a checkpoint before one was measured.
 inline constexpr double assumed_cost_s = 1;
+
+/// Seconds since 1970.
+inline double wall_clock_s() { return model::from_ns(model::wall_clock_ns()); }
 
 /// The end of the job by the option or SLURM_JOB_END_TIME, in seconds since 1970; 0: not known.
 double end_of_job_s(const CheckpointOptions& options);

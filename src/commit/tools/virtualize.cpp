@@ -144,7 +144,7 @@ class References {
     const std::uint64_t parts = is_line ? parts_of(d) : 1;
     Json chunks;
     has_holes_ = d.shape.volume() == 0;
-    if (const std::string why = chunks_of(v, parts, chunks); !why.empty()) {
+    if (std::string why = chunks_of(v, parts, chunks); !why.empty()) {
       return why;
     }
     put_array(stored, dtype, *filters, parts);

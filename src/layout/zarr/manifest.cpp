@@ -18,7 +18,6 @@
 namespace sluice::layout::zarr {
 
 using model::Definition;
-using model::Dims;
 
 namespace {
 

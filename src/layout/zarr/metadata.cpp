@@ -368,7 +368,7 @@ std::optional<model::AttributeValue> value_of_kind(const Json& json, std::size_t
 }  // namespace
 
 std::optional<model::AttributeValue> value_of(const Json& json, std::optional<std::size_t> kind) {
-  if (const auto held = kind ? value_of_kind(json, *kind) : std::nullopt) {
+  if (auto held = kind ? value_of_kind(json, *kind) : std::nullopt) {
     return held;
   }
   if (json.is_boolean()) {
