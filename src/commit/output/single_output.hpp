@@ -15,9 +15,6 @@ class SingleOutput final : public Output {
         file_(transport, storage, path, opening, options) {
     adopt(file_.variables().definitions(), file_.variables().steps(), opening != Opening::append,
           file_.variables().format());
-    if (file_.unstarted()) {
-      fail(file_.unstarted());
-    }
   }
 
   std::string lease_notice() const override { return file_.lease_notice(); }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <system_error>
 #include <utility>
 
 #include "exec/transport/agree.hpp"
@@ -66,23 +65,6 @@ BackgroundQueue::BackgroundQueue(const Config& config, const std::vector<int>& w
   if (config.planner != nullptr) {
     publishing_ =
         std::make_unique<PublishQueue>(*config.planner, *tracker_, config.data.has_thread());
-  }
-}
-
-void BackgroundQueue::start_threads() {
-  try {
-    if (config_.data.has_thread() && config_.data.file() != nullptr) {
-      config_.data.writer().submit([](bool) { exec::unbind_thread(); });
-    }
-    if (publishing_) {
-      publishing_->start();
-    }
-  } catch (const std::system_error& e) {
-    throw Error(Code::io,
-                config_.path +
-                    ": the threads of the strategy forward cannot be started: " + e.what() +
-                    ": raise the limit of processes (ulimit -u), or choose "
-                    "another strategy");
   }
 }
 
@@ -250,9 +232,9 @@ double BackgroundQueue::settled_s(std::uint64_t number) {
 void BackgroundQueue::move_on() {
   if (!config_.data.has_thread()) {
     config_.data.writer().pump();
-    if (publishing_) {
-      publishing_->advance();
-    }
+  }
+  if (publishing_ && !publishing_->has_thread()) {
+    publishing_->advance();
   }
   tracker_->poll();
 }

@@ -39,8 +39,6 @@ class BackgroundQueue final : public CommitQueue {
   /// Collective. `writers`: the ranks that have the file open. The arguments must outlive the
   /// object.
   BackgroundQueue(const Config& config, const std::vector<int>& writers);
-  /// Local, before the first commit, which is to fail on every rank where this throws.
-  void start_threads();
   ~BackgroundQueue() override;
   BackgroundQueue(const BackgroundQueue&) = delete;
   BackgroundQueue& operator=(const BackgroundQueue&) = delete;

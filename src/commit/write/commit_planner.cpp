@@ -265,7 +265,9 @@ layout::CommitPlan CommitPlanner::plan(const layout::CommitRequest& request, boo
 exec::RoundPlaces CommitPlanner::place(std::uint64_t number, const Rounds& rounds,
                                        std::uint64_t round,
                                        std::span<const layout::EncodedTile> tiles, Update& update) {
-  publisher_->check_lease();
+  if (round == 0) {
+    publisher_->check_lease();
+  }
   const std::lock_guard lock(mutex_);
   const std::uint64_t begin = std::max(planned_end_, planner_->committed_end());
   exec::RoundPlaces places;

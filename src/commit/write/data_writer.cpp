@@ -80,6 +80,10 @@ DataWriter::DataWriter(exec::Transport& transport, storage::Storage& storage,
     if (writes) {
       file_ = own_file_ ? own_file_.get() : &publisher->file();
     }
+    if (writes && in_background_ && has_thread()) {
+      // Here, where all ranks learn of it if the thread cannot be started.
+      buffers_.writer.submit([](bool) { exec::unbind_thread(); });
+    }
   });
 }
 

@@ -48,7 +48,6 @@ void FileWriter::make_queue() {
                                 options_.timeout_s},
         plans_.openers().all());
     background = queue.get();
-    unstarted_ = exec::failure_of([&] { background->start_threads(); });
     queue_ = std::move(queue);
   } else {
     queue_ = std::make_unique<BlockingQueue>(transport_, *data_, planner_.get());

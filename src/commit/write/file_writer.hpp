@@ -46,8 +46,6 @@ class FileWriter {
   bool poisoned() const noexcept { return poisoned_; }
   /// On rank 0: Lease::notice() of the lease.
   std::string lease_notice() const;
-  /// Why this rank has not the threads that it needs; null: it has. Then no commit may begin.
-  const std::exception_ptr& unstarted() const noexcept { return unstarted_; }
   /// On rank 0, of the last commit: its stamp in the file's log.
   std::int64_t modified_ns() const noexcept { return planner_ ? planner_->modified_ns() : 0; }
   /// On rank 0: the length of the file; 0 elsewhere.
@@ -102,7 +100,6 @@ class FileWriter {
   std::unique_ptr<CommitQueue> queue_;
   std::unique_ptr<EncodedWriter> encoded_;
   bool has_unsynced_ = false;  ///< commits that nobody has synced
-  std::exception_ptr unstarted_;
   bool poisoned_ = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -29,12 +30,6 @@ PublishQueue::~PublishQueue() {
   tracker_.stop();
   if (thread_.joinable()) {
     thread_.join();
-  }
-}
-
-void PublishQueue::start() {
-  if (has_thread_) {
-    thread_ = storage::start_background([this] { run(); });
   }
 }
 
@@ -85,6 +80,13 @@ void PublishQueue::enqueue(Commit commit) {
   {
     const std::lock_guard lock(mutex_);
     commits_.push_back(std::make_shared<Commit>(std::move(commit)));
+    if (has_thread_ && !thread_.joinable()) {
+      try {
+        thread_ = storage::start_background([this] { run(); });
+      } catch (const std::system_error&) {
+        has_thread_ = false;  // there is none to be had: calls do its work
+      }
+    }
   }
   tracker_.notify();
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -34,9 +35,6 @@ class PublishQueue {
   PublishQueue(const PublishQueue&) = delete;
   PublishQueue& operator=(const PublishQueue&) = delete;
 
-  /// Before anything is submitted: starts the thread, if there is to be one. Throws
-  /// std::system_error.
-  void start();
   /// Before any bytes of commit `number` are sent: it is placed when its sizes have arrived, and
   /// published once it was submitted, too.
   void submit_rounds(std::uint64_t number, CommitPlanner::Rounds rounds);
@@ -48,6 +46,8 @@ class PublishQueue {
 
   /// Has everything been placed that was begun?
   bool has_placed_all();
+  /// Has it a thread, or will it have one?
+  bool has_thread() const noexcept { return has_thread_; }
   /// If there is no thread: executes one step; false if there is nothing to do.
   bool advance();
   /// When commit `number`, one of the last commits_max, was settled, by model::now_s.
@@ -77,7 +77,7 @@ class PublishQueue {
 
   CommitPlanner& planner_;
   exec::CompletionTracker& tracker_;
-  const bool has_thread_;
+  std::atomic<bool> has_thread_;
   std::mutex mutex_;
   std::deque<std::shared_ptr<Commit>> commits_;
   std::exception_ptr place_failure_;                              ///< since restart()

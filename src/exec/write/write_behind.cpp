@@ -4,9 +4,12 @@
 #include <cstring>
 #include <pthread.h>
 #include <sched.h>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "model/clock.hpp"
+#include "sluice/error.hpp"
 #include "storage/background_thread.hpp"
 
 namespace sluice::exec {
@@ -151,11 +154,12 @@ void WriteBehind::enqueue(Job job) {
   if (pace_ == Pace::in_thread && !thread_.joinable()) {
     try {
       thread_ = storage::start_background([this] { run(); });
-    } catch (...) {
+    } catch (const std::system_error& e) {
       if (job.staging != nullptr) {
         put_back(job.staging);
       }
-      throw;
+      throw Error(Code::io, std::string("a thread for writing cannot be started: ") + e.what() +
+                                ": raise the limit of processes (ulimit -u)");
     }
   }
   {
