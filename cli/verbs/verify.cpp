@@ -257,13 +257,25 @@ int graver(int a, int b) {
   return weight(a) >= weight(b) ? a : b;
 }
 
-/// Of several files, of which the others may be good.
-void tell_unreadable(const Context& context, const std::string& path, const Error& error,
-                     Json& all) {
-  if (context.is_root()) {
-    std::fflush(stdout);
-    show_error(message_of(error));
-    all.push_back({{"file", path}, {"state", "cannot be read"}, {"why", message_of(error)}});
+/// Runs `work` on the file. Of several files, the others may be good where one cannot be read: then
+/// that is told and counts in `code`, and false is returned.
+template <class Work>
+bool can_read(const Context& context, const VerifyOptions& options, const std::string& path,
+              int& code, Json& all, Work&& work) {
+  try {
+    work();
+    return true;
+  } catch (const Error& e) {
+    if (options.files.size() == 1) {
+      throw;
+    }
+    code = graver(code, bad_input);
+    if (context.is_root()) {
+      std::fflush(stdout);
+      show_error(message_of(e));
+      all.push_back({{"file", path}, {"state", "cannot be read"}, {"why", message_of(e)}});
+    }
+    return false;
   }
 }
 
@@ -274,19 +286,14 @@ int find_latest_good(const Context& context, const VerifyOptions& options) {
   for (const std::string& path : options.files) {
     std::vector<std::string> damaged;
     std::optional<std::uint64_t> good;
-    try {
-      good = commit::latest_good(context.transport, context.storage, path,
-                                 [&](std::uint64_t, const std::string& why) {
-                                   if (!why.empty()) {
-                                     damaged.push_back(why);
-                                   }
-                                 });
-    } catch (const Error& e) {
-      if (options.files.size() == 1) {
-        throw;
+    const auto note = [&](std::uint64_t, const std::string& why) {
+      if (!why.empty()) {
+        damaged.push_back(why);
       }
-      code = graver(code, bad_input);
-      tell_unreadable(context, path, e, all);
+    };
+    if (!can_read(context, options, path, code, all, [&] {
+          good = commit::latest_good(context.transport, context.storage, path, note);
+        })) {
       continue;
     }
     code = graver(code, good ? fine : differs);
@@ -312,14 +319,8 @@ int verify(const Context& context, const VerifyOptions& options) {
   for (const std::string& path : options.files) {
     Verdict verdict;
     bool is_stale = false;
-    try {
-      verdict = verify_file(context, path, is_stale);
-    } catch (const Error& e) {
-      if (options.files.size() == 1) {
-        throw;
-      }
-      code = graver(code, bad_input);
-      tell_unreadable(context, path, e, all);
+    if (!can_read(context, options, path, code, all,
+                  [&] { verdict = verify_file(context, path, is_stale); })) {
       continue;
     }
     code = graver(code, code_of(verdict.state));
