@@ -234,9 +234,9 @@ void State::finish_gets(File& in, const std::vector<Variable>& variables, std::u
   for (Registered& thing : things_) {
     if (auto* bytes = std::get_if<OfRank>(&thing.memory); bytes && !bytes->read.empty()) {
       std::memcpy(bytes->data, bytes->read.data(), bytes->read.size());
+      bytes->read = {};
     }
   }
-  forget_read();
 }
 
 void State::forget_read() noexcept {

@@ -234,7 +234,7 @@ void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool syn
   if (unsynced) {
     add_data(journal, *file_, *unsynced);
   }
-  journal_.place = place_of_next(synced && apply_interval_s_ > 0);
+  journal_.place = place_of_next(keeps_log(synced));
   try {
     write_journal(journal, synced);
   } catch (...) {
@@ -379,7 +379,7 @@ void Publisher::forget_log() {
 }
 
 void Publisher::write_journal(const Journal& journal, bool synced) {
-  const bool is_log = synced && apply_interval_s_ > 0;
+  const bool is_log = keeps_log(synced);
   if (journal_.place.at == 0) {
     forget_log();
   }

@@ -88,6 +88,8 @@ class Publisher {
   void name_file(const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns);
   void change_by_journal(const layout::MetadataUpdate& update, bool synced,
                          std::int64_t modified_ns, const std::optional<layout::Extent>& unsynced);
+  /// May a record be followed by others before it is in place?
+  bool keeps_log(bool synced) const noexcept { return synced && apply_interval_s_ > 0; }
   JournalPlace place_of_next(bool is_log) const;
   void write_journal(const Journal& journal, bool synced);
   void forget_log();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "commit/read/input.hpp"
+#include "exec/rows/rows.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/encoding.hpp"
 #include "model/block.hpp"
@@ -84,11 +85,10 @@ class StepChoice {
 /// The rows of a variable that a rank copies; all of a scalar on rank 0.
 inline model::Box own_part(const exec::Transport& transport, const model::Dims& shape) {
   model::Box box = model::whole(shape);
-  const auto rank = static_cast<std::uint64_t>(transport.rank());
-  const auto ranks = static_cast<std::uint64_t>(transport.size());
   if (shape.rank() != 0) {
-    box.start[0] = shape[0] * rank / ranks;
-    box.count[0] = shape[0] * (rank + 1) / ranks - box.start[0];
+    const exec::RowRange own = exec::owned_rows(shape[0], transport.rank(), transport.size());
+    box.start[0] = own.first;
+    box.count[0] = own.count;
   }
   return box;
 }

@@ -83,9 +83,18 @@ std::vector<std::string> unread_data_of(const layout::Catalog& catalog) {
   return lines;
 }
 
+std::vector<layout::UnreadableDataset> unreadable_in(layout::Catalog& catalog) {
+  std::vector<layout::UnreadableDataset> all = catalog.unreadable();
+  const auto& attributes = catalog.unread_attributes();
+  all.insert(all.end(), attributes.begin(), attributes.end());
+  const std::vector<layout::UnreadableDataset> others = catalog.other_objects();
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
+}
+
 std::vector<std::string> unreadable_of(layout::Catalog& catalog) {
-  std::vector<std::string> lines = unread_data_of(catalog);
-  append_lines(catalog.other_objects(), lines);
+  std::vector<std::string> lines;
+  append_lines(unreadable_in(catalog), lines);
   return lines;
 }
 

@@ -25,6 +25,8 @@ Unread find_unread(exec::Transport& transport, storage::Storage& storage, const 
 std::vector<std::string> unread_data_of(const layout::Catalog& catalog);
 /// What a file has that no variable of it holds, each with the reason: also empty groups and
 /// committed types.
+std::vector<layout::UnreadableDataset> unreadable_in(layout::Catalog& catalog);
+/// The same, a line each.
 std::vector<std::string> unreadable_of(layout::Catalog& catalog);
 /// A line for each of `unread` that is not among those left out: it was carried without being read.
 std::vector<std::string> carried_unread(const Unread& unread,

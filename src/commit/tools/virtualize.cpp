@@ -5,6 +5,7 @@
 #include <set>
 
 #include "commit/publish/recovery.hpp"
+#include "commit/tools/unread.hpp"
 #include "layout/formats.hpp"
 #include "layout/netcdf4/rules.hpp"
 #include "layout/stores.hpp"
@@ -72,9 +73,9 @@ class References {
       }
     }
     put_other_groups();
-    list(catalog_.unreadable());
-    list(catalog_.unread_attributes());
-    list(catalog_.other_objects());
+    for (const layout::UnreadableDataset& other : unreadable_in(catalog_)) {
+      result_.left_out.emplace_back(other.name, other.type);
+    }
     const Json root{{"version", 1}, {"refs", std::move(refs_)}};
     result_.text = root.dump(1, ' ', false, Json::error_handler_t::replace);
     return std::move(result_);
@@ -104,12 +105,6 @@ class References {
       if (!attribute.owner.empty() && variables.count(attribute.owner) == 0) {
         put_groups(attribute.owner + "/");
       }
-    }
-  }
-
-  void list(const std::vector<layout::UnreadableDataset>& others) {
-    for (const layout::UnreadableDataset& other : others) {
-      result_.left_out.emplace_back(other.name, other.type);
     }
   }
 
