@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <fmt/format.h>
+
+#include "text/text.hpp"
 
 namespace sluice::cli {
 
@@ -44,8 +47,19 @@ std::vector<double> ticks_of(double low, double high, int wanted) {
   return ticks;
 }
 
+/// With as many digits as tell neighbouring ticks of an axis of that length apart.
 std::string tick_text(double value, double range) {
-  return fmt::format("{:.6g}", std::abs(value) < range * 1e-9 ? 0.0 : value);
+  if (std::abs(value) < range * 1e-9) {
+    return "0";
+  }
+  const double digits = std::ceil(std::log10(std::abs(value) / range)) + 3;
+  return fmt::format("{:.{}g}", value, static_cast<int>(std::clamp(digits, 6.0, 17.0)));
+}
+
+/// Where a value lies between two, from 0 to 1; those outside at the nearer end.
+double part_of(double value, double low, double range) {
+  const double part = (value - low) / range;
+  return part > 0 ? std::min(part, 1.0) : 0;
 }
 
 /// The rectangle of the data, and what is written around it.
@@ -71,17 +85,19 @@ class Plane {
   }
 
   Picture& picture() { return picture_; }
+  const Frame& frame() const { return frame_; }
   int left() const { return left_; }
   int top() const { return top_; }
   int columns() const { return right_ - left_; }
   int rows() const { return bottom_ - top_; }
   double range() const { return frame_.high - frame_.low; }
   int column_of(double x) const {
-    const double width = frame_.x_high - frame_.x_low;
-    return left_ + static_cast<int>(std::lround((x - frame_.x_low) / width * (columns() - 1)));
+    const double part = part_of(x, frame_.x_low, frame_.x_high - frame_.x_low);
+    return left_ + static_cast<int>(std::lround(part * (columns() - 1)));
   }
   int row_of(double y) const {
-    return bottom_ - 1 - static_cast<int>(std::lround((y - frame_.low) / range() * (rows() - 1)));
+    const double part = part_of(y, frame_.low, range());
+    return bottom_ - 1 - static_cast<int>(std::lround(part * (rows() - 1)));
   }
 
   void titles() {
@@ -92,13 +108,17 @@ class Plane {
                    frame_.height - margin - 7 * text_scale, x, ink, text_scale);
   }
   void x_scale() {
+    int free_from = 0;
     for (const double value : ticks_of(frame_.x_low, frame_.x_high, columns() / 110)) {
       const int column = column_of(value);
       picture_.fill(column, bottom_, 1, tick, ink);
       const std::string text = tick_text(value, frame_.x_high - frame_.x_low);
       const int width = Picture::width_of(text, text_scale);
-      picture_.write(std::min(column - width / 2, frame_.width - width), bottom_ + tick + 2, text,
-                     ink, text_scale);
+      const int at = std::min(column - width / 2, frame_.width - width);
+      if (at >= free_from) {
+        picture_.write(at, bottom_ + tick + 2, text, ink, text_scale);
+        free_from = at + width + 6 * text_scale;
+      }
     }
   }
   /// A scale at the left, of values or of rows; `place` gives the pixel of one.
@@ -140,7 +160,7 @@ class Plane {
  private:
   static std::string shown(const std::string& text, int width) {
     const auto most = static_cast<std::size_t>(std::max(0, width) / (6 * text_scale));
-    return text.size() <= most ? text : text.substr(0, most > 3 ? most - 3 : 0) + "...";
+    return shortened(text, most);
   }
 
   const Frame& frame_;
@@ -149,18 +169,45 @@ class Plane {
   int widest_ = 0;
 };
 
-void draw_segment(Plane& plane, const Point& from, const Point& to, const Rgb& colour) {
+/// The part of a segment between `low` and `high` of one coordinate; false: there is none.
+bool cut(Point& from, Point& to, double Point::*axis, double low, double high) {
+  if (std::max(from.*axis, to.*axis) < low || std::min(from.*axis, to.*axis) > high) {
+    return false;
+  }
+  const Point a = from;
+  const double length = to.*axis - a.*axis;
+  const auto at = [&](double value) {
+    const double part = (value - a.*axis) / length;
+    return Point{a.x + part * (to.x - a.x), a.y + part * (to.y - a.y)};
+  };
+  const auto moved = [&](const Point& end) {
+    return end.*axis < low ? at(low) : end.*axis > high ? at(high) : end;
+  };
+  const Point cut_from = moved(from);
+  to = moved(to);
+  from = cut_from;
+  return true;
+}
+
+void draw_segment(Plane& plane, Point from, Point to, const Rgb& colour) {
+  const Frame& frame = plane.frame();
+  if (!cut(from, to, &Point::x, frame.x_low, frame.x_high) ||
+      !cut(from, to, &Point::y, frame.low, frame.high)) {
+    return;
+  }
   const int x0 = plane.column_of(from.x);
   const int y0 = plane.row_of(from.y);
   const int dx = plane.column_of(to.x) - x0;
   const int dy = plane.row_of(to.y) - y0;
   const int steps = std::max({1, std::abs(dx), std::abs(dy)});
-  for (int i = 0; i <= steps; ++i) {
-    plane.picture().fill(x0 + dx * i / steps, y0 + dy * i / steps, 2, 2, colour);
+  for (std::int64_t i = 0; i <= steps; ++i) {
+    plane.picture().fill(x0 + static_cast<int>(dx * i / steps),
+                         y0 + static_cast<int>(dy * i / steps), 2, 2, colour);
   }
 }
 
 void shade(Plane& plane, const Curve& curve) {
+  const Frame& frame = plane.frame();
   Rgb light{};
   std::transform(curve.colour.begin(), curve.colour.end(), light.begin(),
                  [](double part) { return 0.75 + 0.25 * part; });
@@ -171,7 +218,7 @@ void shade(Plane& plane, const Curve& curve) {
       const double part = to == from ? 0 : static_cast<double>(column - from) / (to - from);
       const double low = (1 - part) * curve.points[i].y + part * curve.points[i + 1].y;
       const double high = (1 - part) * curve.up_to[i] + part * curve.up_to[i + 1];
-      if (std::isfinite(low) && std::isfinite(high)) {
+      if (low <= frame.high && high >= frame.low) {
         const int top = plane.row_of(high);
         plane.picture().fill(column, top, 1, plane.row_of(low) - top + 1, light);
       }

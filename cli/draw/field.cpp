@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "commit/tools/fills.hpp"
 #include "layout/portion.hpp"
+#include "model/convert.hpp"
 #include "sluice/error.hpp"
 #include "text/selection.hpp"
 
@@ -15,19 +17,44 @@ namespace {
 using model::Box;
 using model::Dims;
 
-/// Calls visit(box, values) for one part after the other.
+/// Values that stand for missing ones.
+class Missing {
+ public:
+  Missing(const commit::Input& input, const model::Definition& definition) {
+    for (const std::vector<std::byte>& element : commit::missing_elements(input, definition)) {
+      const Dims one = Dims::filled(1, 1);
+      const Box box{Dims::filled(1, 0), one};
+      model::unpack(element, definition.type, box, box,
+                    {reinterpret_cast<std::byte*>(&values_.emplace_back()), type_of<double>(), one,
+                     Dims::filled(1, 0)},
+                    true);
+    }
+  }
+  void replace(std::vector<double>& values) const {
+    for (const double missing : values_) {
+      std::replace(values.begin(), values.end(), missing, std::nan(""));
+    }
+  }
+
+ private:
+  std::vector<double> values_;
+};
+
+/// Calls visit(box, values) for one part after the other; missing values are NaN.
 template <class Visit>
 void for_each_part(commit::Input& input, std::uint32_t variable, std::uint64_t step, const Box& box,
                    Visit&& visit) {
   if (box.volume() == 0) {
     return;
   }
+  const Missing missing(input, input.variables()[variable].definition);
   std::vector<double> values;
   layout::for_each_part(box, sizeof(double), layout::portion_bytes, [&](const Box& part) {
     values.resize(part.volume());
     const model::Memory memory{reinterpret_cast<std::byte*>(values.data()), type_of<double>(),
                                part.count, Dims::filled(part.count.rank(), 0)};
     input.get(variable, step, part, memory, true);
+    missing.replace(values);
     visit(part, values);
   });
 }

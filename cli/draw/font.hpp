@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace sluice::cli {
 
@@ -12,7 +14,10 @@ inline constexpr int glyph_rows = 7;
 /// Rows from the top; the highest of the five bits is on the left.
 using Glyph = std::array<std::uint8_t, glyph_rows>;
 
-/// Characters that the font does not have are blank.
-const Glyph& glyph_of(char letter);
+/// A box for a character that the font does not have.
+const Glyph& glyph_of(char32_t letter);
+
+/// The code points of UTF-8 text.
+std::u32string letters_of(std::string_view text);
 
 }  // namespace sluice::cli

@@ -56,11 +56,11 @@ void Picture::fill(int x, int y, int columns, int rows, const Rgb& colour) {
 }
 
 int Picture::width_of(const std::string& text, int scale) {
-  return static_cast<int>(text.size()) * (glyph_columns + 1) * scale;
+  return static_cast<int>(letters_of(text).size()) * (glyph_columns + 1) * scale;
 }
 
 int Picture::write(int x, int y, const std::string& text, const Rgb& colour, int scale) {
-  for (const char letter : text) {
+  for (const char32_t letter : letters_of(text)) {
     const Glyph& glyph = glyph_of(letter);
     for (int row = 0; row < glyph_rows; ++row) {
       for (int column = 0; column < glyph_columns; ++column) {

@@ -27,7 +27,7 @@ class Picture {
 
   // -- over everything, after unite() -------------------------------------------------------------
   void fill(int x, int y, int columns, int rows, const Rgb& colour);
-  /// Letters, digits and signs, 5 x 7 dots each `scale` pixels wide. Returns the width in pixels.
+  /// UTF-8 text, 5 x 7 dots each `scale` pixels wide. Returns the width in pixels.
   int write(int x, int y, const std::string& text, const Rgb& colour, int scale);
   static int width_of(const std::string& text, int scale);
 

@@ -13,7 +13,7 @@ namespace {
 constexpr int scene_margin = 12;
 /// From this radius in pixels on, atoms are shaded and have arrows.
 constexpr double shaded_from = 2.0;
-constexpr double arrows_from = 7.0;
+constexpr double arrows_from = 7.0;  // and to that of the picture
 
 constexpr const char* no_view = "the camera must not be in the middle of the sample";
 
@@ -30,9 +30,17 @@ void draw_sphere(Picture& picture, const Camera::Point& at, double radius, doubl
                  const Rgb& colour) {
   const bool is_shaded = radius >= shaded_from;
   const double reach = std::max(radius, 0.71);
-  const auto first = [](double value) { return static_cast<int>(std::ceil(value - 0.5)); };
-  for (int y = first(at.y - reach); y + 0.5 <= at.y + reach; ++y) {
-    for (int x = first(at.x - reach); x + 0.5 <= at.x + reach; ++x) {
+  // Pixels of the picture whose middles are within reach.
+  const auto first = [reach](double middle, int size) {
+    return static_cast<int>(std::clamp(std::ceil(middle - reach - 0.5), 0.0, double(size)));
+  };
+  const auto end = [reach](double middle, int size) {
+    return static_cast<int>(std::clamp(std::floor(middle + reach + 0.5), 0.0, double(size)));
+  };
+  const int end_x = end(at.x, picture.width());
+  const int end_y = end(at.y, picture.height());
+  for (int y = first(at.y, picture.height()); y < end_y; ++y) {
+    for (int x = first(at.x, picture.width()); x < end_x; ++x) {
       const double dx = (x + 0.5 - at.x) / reach;
       const double dy = (y + 0.5 - at.y) / reach;
       const double inside = 1 - dx * dx - dy * dy;
@@ -152,8 +160,13 @@ void draw_atoms(Picture& picture, const Camera& camera, const ChosenAtoms& atoms
     const double pixels = radius * camera.pixels_per_angstrom();
     const double depth = radius / camera.depth_range();
     const Camera::Point at = camera.point(atoms.xyz.data() + 3 * i);
+    const double reach = pixels + 1;
+    if (at.x < -reach || at.y < -reach || at.x > picture.width() + reach ||
+        at.y > picture.height() + reach) {
+      continue;
+    }
     draw_sphere(picture, at, pixels, depth, colours.of(spin));
-    if (pixels >= arrows_from) {
+    if (pixels >= arrows_from && pixels <= picture.height()) {
       draw_arrow(picture, at, pixels, depth, camera.turned(spin));
     }
   }

@@ -23,6 +23,12 @@ double Series::most() const {
   return most;
 }
 
+void Series::set_times(Frame& frame) const {
+  const auto [first, last] = std::minmax_element(x.begin(), x.end());
+  frame.x_low = *first;
+  frame.x_high = *last > *first ? *last : *first + 1;
+}
+
 std::vector<Curve> Series::curves() const {
   Curve band;
   Curve mean;
@@ -57,7 +63,7 @@ Series series_of(commit::Input& input, std::uint32_t variable, std::uint64_t mos
 std::string unit_of(const commit::Input& input, const std::string& variable) {
   for (const model::Attribute& attribute : input.attributes()) {
     if (attribute.owner == variable && attribute.name == "units") {
-      const auto* text = std::get_if<std::string>(&attribute.value);
+      const std::string* text = model::text_of(attribute.value);
       return text != nullptr ? *text : "";
     }
   }

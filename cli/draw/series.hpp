@@ -16,6 +16,8 @@ struct Series {
 
   double least() const;
   double most() const;
+  /// The extent of the axis; times need not ascend.
+  void set_times(Frame& frame) const;
   /// The band from least to most, and the mean.
   std::vector<Curve> curves() const;
 };

@@ -51,7 +51,7 @@ struct Contents {
   }
   std::string unit_of(const std::string& variable) const {
     const auto* value = find(variable, "units");
-    const auto* text = value != nullptr ? std::get_if<std::string>(value) : nullptr;
+    const std::string* text = value != nullptr ? model::text_of(*value) : nullptr;
     return text != nullptr ? *text : "";
   }
   std::uint64_t bytes_of(const StoredVariable& variable) const {

@@ -46,6 +46,10 @@ class Plot {
         !(std::isfinite(range[0]) && std::isfinite(range[1]) && range[0] < range[1])) {
       throw Error(Code::invalid_argument, "--range: LOW is less than HIGH, and both are finite");
     }
+    if (verb_.is_series && (verb_.step || !verb_.at.empty())) {
+      throw Error(Code::invalid_argument,
+                  "--series is of all steps and elements: leave out --step and --at");
+    }
     const bool is_scalar = definition_.shape.empty() && definition_.stepped;
     if (verb_.is_series || (is_scalar && !verb_.step)) {
       return series();
@@ -77,8 +81,7 @@ class Plot {
       frame_.title += ": mean, least and most of each step";
     }
     set_values(series.least(), series.most());
-    frame_.x_low = series.x.front();
-    frame_.x_high = series.x.back() > series.x.front() ? series.x.back() : series.x.front() + 1;
+    series.set_times(frame_);
     return draw_curves(series.curves(), frame_);
   }
 
@@ -180,6 +183,7 @@ void add_plot(CLI::App& app, Run& run) {
                "Draws the last step of VARIABLE into the picture TO: a line where it has one\n"
                "dimension, else the last two dimensions in colours, at the middle of the others.\n"
                "The first row is at the top. Points that fall on one pixel are averaged.\n"
+               "Missing values (_FillValue, missing_value, the fill value) and NaN are grey.\n"
                "A scalar with steps is drawn over time; --series does so with any variable:\n"
                "its mean, with its least and most.\n",
                R"help(

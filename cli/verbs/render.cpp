@@ -1,6 +1,8 @@
 // render: pictures of spins. On all ranks: each draws its atoms, the nearest ones are seen.
 #include <chrono>
+#include <cmath>
 #include <fmt/format.h>
+#include <optional>
 
 #include "draw/povray.hpp"
 #include "draw/scene.hpp"
@@ -25,7 +27,7 @@ struct RenderVerb {
   std::string camera;
   std::string axis;
   std::string background;
-  double zoom = 0;
+  std::optional<double> zoom;
   std::vector<int> size{1000, 800};
   bool is_povray = false;
   SpinOptions choice;
@@ -45,9 +47,9 @@ void set_view(const Context& context, const RenderVerb& verb, View& view) {
   if (!verb.camera.empty()) view.camera = three("--camera", verb.camera);
   if (!verb.axis.empty()) view.vector_z = three("--axis", verb.axis);
   if (!verb.background.empty()) view.background = verb.background;
-  if (verb.zoom != 0) view.zoom = verb.zoom;
-  if (!(view.zoom > 0)) {
-    throw Error(Code::invalid_argument, "the zoom must be above 0");
+  if (verb.zoom) view.zoom = *verb.zoom;
+  if (!(view.zoom > 0) || !std::isfinite(view.zoom)) {
+    throw Error(Code::invalid_argument, "the zoom must be above 0 and finite");
   }
   const std::string& map = view.colour_map;
   if (map.find('.') != std::string::npos || map.find('/') != std::string::npos) {

@@ -153,8 +153,14 @@ class Report {
     if (verdict.finding_count != 0) {
       text += "<ul>\n";
       for (const commit::Finding& finding : verdict.findings) {
-        text += fmt::format("<li>{} {} {}</li>\n", html(finding.variable), html(finding.place),
-                            html(finding.what));
+        const bool has_step = finding.step != commit::Finding::no_step;
+        text += fmt::format("<li>{}{} {} {}</li>\n", html(finding.variable),
+                            has_step ? fmt::format(", step {},", finding.step) : "",
+                            html(finding.place), html(finding.what));
+      }
+      if (verdict.finding_count > verdict.findings.size()) {
+        text +=
+            fmt::format("<li>and {} more</li>\n", verdict.finding_count - verdict.findings.size());
       }
       text += "</ul>\n";
     }
@@ -216,8 +222,9 @@ class Report {
 
   static std::string table(const std::vector<std::pair<std::string, StepStats>>& rows) {
     const bool has_steps = !rows.front().first.empty();
-    std::string text = "<div class=\"scroll\"><table>\n" +
-                       row({has_steps ? "Step" : "", "Least", "Mean", "Most", "Not finite"}, "th");
+    std::string text =
+        "<div class=\"scroll\"><table>\n" +
+        row({has_steps ? "Step" : "", "Least", "Mean", "Most", "Missing, NaN"}, "th");
     for (const auto& [step, stats] : rows) {
       text += row({step, number(stats.least), number(stats.mean), number(stats.most),
                    stats.others == 0 ? "-" : std::to_string(stats.others)});
@@ -260,8 +267,7 @@ class Report {
     frame.height = thumbnail_height;
     frame.is_bare = true;
     set_range(frame, series.least(), series.most());
-    frame.x_low = series.x.front();
-    frame.x_high = series.x.back() > series.x.front() ? series.x.back() : series.x.front() + 1;
+    series.set_times(frame);
     return figure(draw_curves(series.curves(), frame),
                   printable(name) + ": least to most, and mean, over " + series.x_title);
   }
@@ -285,7 +291,8 @@ class Report {
     for (std::size_t i = first; i < all.size(); ++i) {
       const bool is_step = all[i].step != CommitRow::no_step;
       text += row({std::to_string(i), is_step ? std::to_string(all[i].step) : "-",
-                   is_step ? number(all[i].time) : "-", date_text(all[i].modified_ns)});
+                   is_step && !std::isnan(all[i].time) ? time_text(all[i].time) : "-",
+                   date_text(all[i].modified_ns)});
     }
     return text + "</table></div>\n";
   }

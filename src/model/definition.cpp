@@ -42,6 +42,13 @@ Definition Definition::read_from(ByteReader& in) {
   return d;
 }
 
+const std::string* text_of(const AttributeValue& value) noexcept {
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
+    return texts->size() == 1 ? texts->data() : nullptr;
+  }
+  return std::get_if<std::string>(&value);
+}
+
 void set_attribute(std::vector<Attribute>& attributes, const Attribute& attribute) {
   const auto known = std::find_if(attributes.begin(), attributes.end(), [&](const Attribute& a) {
     return a.owner == attribute.owner && a.name == attribute.name;

@@ -62,6 +62,10 @@ struct Attribute {
   friend bool operator==(const Attribute&, const Attribute&) = default;
 };
 
+/// Its text, also where it is a list of one: netCDF4-python writes text that is not ASCII so.
+/// Null: it is no text.
+const std::string* text_of(const AttributeValue& value) noexcept;
+
 /// Replaces the value of the attribute if it exists, else appends it.
 void set_attribute(std::vector<Attribute>& attributes, const Attribute& attribute);
 

@@ -7,9 +7,11 @@ import io
 import json
 import os
 import re
+import time
 import unittest
 
 import h5py
+import netCDF4
 import numpy
 from matplotlib import image
 
@@ -86,6 +88,96 @@ class Look(unittest.TestCase):
         there = path("spins.h5") + ".png"
         self.assertEqual(sluice("plot", "spins.h5", "spins", there).returncode, FINE)
         self.assertIn("exists", sluice("plot", "spins.h5", "spins", there).stderr)
+
+    def test_missing_values_are_grey_and_in_no_mean(self):
+        target = new_path(".nc")
+        field = numpy.linspace(0, 1, 4000, dtype="f4").reshape(50, 80)
+        with netCDF4.Dataset(target, "w") as file:
+            for name, count in (("y", 50), ("x", 80)):
+                file.createDimension(name, count)
+            masked = file.createVariable("sst", "f4", ("y", "x"), fill_value=-999)
+            masked[:] = numpy.ma.masked_greater(field, 0.5)
+            other = file.createVariable("old", "f4", ("y", "x"))
+            other.missing_value = numpy.float32(1e20)
+            other[:] = numpy.where(field > 0.5, numpy.float32(1e20), field)
+            file.createVariable("unwritten", "f4", ("y", "x"))[:25] = field[:25]
+            # The default fill value of bytes is data.
+            file.createVariable("bytes", "u1", ("y", "x"))[:] = (field * 255).round()
+        for name in ("sst", "old", "unwritten"):
+            pixels = self.plot(target, name)
+            grey = (pixels == 191).all(axis=2).sum()
+            self.assertGreater(grey, 900 * 600 * 0.25, name)
+            self.assertGreater(len(numpy.unique(pixels.reshape(-1, 3), axis=0)), 100, name)
+        self.assertEqual((self.plot(target, "bytes") == 191).all(axis=2).sum(), 0)
+        text = self.report(target)
+        for least, most in ((0, field[field <= 0.5].max()), (0, field[:25].max()), (0, 255)):
+            self.assertRegex(text, f"<td>{least}</td><td>[0-9.]+</td><td>{most:.6g}</td>")
+
+    def test_lines_stay_in_their_frame(self):
+        target = new_path()
+        line = numpy.full(1000, 0.5)
+        line[300], line[600], line[601] = 1e36, -1e6, 1e6
+        with h5py.File(target, "w") as file:
+            file["line"] = line
+        started = time.monotonic()
+        pixels = self.plot(target, "line", "--range", "0", "1")
+        self.assertLess(time.monotonic() - started, 5)
+        blue = (pixels[:, :, 2] > 120) & (pixels[:, :, 0] < 60)
+        rows, columns = numpy.nonzero(blue)
+        ink = (pixels == 38).all(axis=2)  # the border is the longest line there is
+        top, bottom = numpy.nonzero(ink.sum(axis=1) > 600)[0][[0, -1]]
+        left, right = numpy.nonzero(ink.sum(axis=0) > 400)[0][[0, -1]]
+        self.assertGreaterEqual((rows.min(), columns.min()), (top, left))
+        self.assertLessEqual((rows.max(), columns.max()), (bottom + 1, right + 1))
+        # Both flanks of each spike reach the end of the frame.
+        self.assertLess(rows.min(), top + 4)
+        self.assertGreater(rows.max(), bottom - 4)
+
+    def of_steps(self, times, values, unit=""):
+        target = new_path(".nc")
+        with netCDF4.Dataset(target, "w") as file:
+            file.createDimension("time", None)
+            file.createVariable("time", "f8", ("time",))[:] = times
+            energy = file.createVariable("energy", "f8", ("time",))
+            energy[:] = values
+            energy.units = unit
+        return target
+
+    def test_times_need_not_ascend(self):
+        pixels = self.plot(self.of_steps([3, 2, 1, 0], [1, 2, 3, 4]), "energy")
+        blue = (pixels[:, :, 2] > 120) & (pixels[:, :, 0] < 60)
+        self.assertGreater(blue.any(axis=0).sum(), 700)
+
+    def test_units_are_shown_as_they_are(self):
+        def shown(unit):
+            return self.plot(self.of_steps([0, 1], [1, 2], unit), "energy")
+
+        pictures = [shown(unit) for unit in ("µm", "  m", "°C", "?C", "Å", "Ω", "m²", "m³")]
+        for i, one in enumerate(pictures):
+            for other in pictures[:i]:
+                self.assertTrue((one != other).any(), i)
+        self.assertTrue((shown("µm") == shown("μm")).all())  # micro sign and Greek letter
+
+    def test_ticks_tell_their_values_apart(self):
+        near = self.plot(self.of_steps(range(3), [-76543.21, -76543.2, -76543.19]), "energy")
+        # The texts of the ticks, left of the frame: no two rows of text are alike.
+        ink = (near == 38).all(axis=2)
+        left = numpy.nonzero(ink.sum(axis=0) > 400)[0][0] - 6
+        lines, last = [], -2
+        for row in numpy.nonzero(ink[50:-60, 12:left].any(axis=1))[0]:
+            if row > last + 1:
+                lines.append([])
+            lines[-1].append(ink[50 + row, 12:left])
+            last = row
+        texts = {numpy.array(line).tobytes() for line in lines}
+        self.assertGreater(len(lines), 3)
+        self.assertEqual(len(texts), len(lines))
+
+    def test_series_takes_no_step_and_no_place(self):
+        for more in (("--step", "1"), ("--at", "7")):
+            result = sluice("plot", "spins.h5", "spins", new_path() + ".png", "--series", *more)
+            self.assertEqual(result.returncode, BAD_INPUT)
+            self.assertIn("--series", result.stderr)
 
     def report(self, *arguments):
         target = new_path() + ".html"

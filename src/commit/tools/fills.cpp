@@ -67,11 +67,45 @@ struct FillOf {
   }
 };
 
+/// The element that an attribute of the variable says; empty optional: there is none, or its type
+/// cannot hold it.
+std::optional<std::vector<std::byte>> element_of(const Input& input, const char* name,
+                                                 const model::Definition& definition) {
+  for (const model::Attribute& attribute : input.attributes()) {
+    if (attribute.name == name && attribute.owner == definition.name) {
+      const auto fill = std::visit(FillOf{definition.type.kind}, attribute.value);
+      return fill ? model::fill_bytes(*fill, definition.type) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool is_fill(const model::Attribute& attribute, const model::Definition& definition) {
   return definition.partial && attribute.name == attribute_name &&
          attribute.owner == definition.name;
+}
+
+std::vector<std::vector<std::byte>> missing_elements(const Input& input,
+                                                     const model::Definition& definition) {
+  std::vector<std::vector<std::byte>> elements;
+  for (const char* name : {attribute_name, "missing_value"}) {
+    if (const auto element = element_of(input, name, definition)) {
+      elements.push_back(*element);
+    }
+  }
+  model::Definition partial = definition;
+  if (partial.type.bytes == 1) {
+    forget_default_fill(input, partial);
+  }
+  if (partial.partial && !partial.fill.empty()) {
+    elements.push_back(partial.fill);
+  }
+  for (std::vector<std::byte>& element : elements) {
+    element.resize(definition.type.bytes);  // no bytes stand for zeros
+  }
+  return elements;
 }
 
 void forget_default_fill(const Input& input, model::Definition& definition) {
@@ -91,15 +125,10 @@ void forget_default_fill(const Input& input, model::Definition& definition) {
 }
 
 void take_fill(const Input& input, const layout::Format& format, model::Definition& definition) {
-  const std::vector<model::Attribute>& all = input.attributes();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& attribute) {
-    return attribute.name == attribute_name && attribute.owner == definition.name;
-  });
-  if (definition.partial || found == all.end()) {
+  if (definition.partial) {
     return;
   }
-  const auto fill = std::visit(FillOf{definition.type.kind}, found->value);
-  const auto element = fill ? model::fill_bytes(*fill, definition.type) : std::nullopt;
+  const auto element = element_of(input, attribute_name, definition);
   model::Definition alone = definition;
   alone.dimensions.clear();
   alone.partial = true;
