@@ -1,7 +1,7 @@
 #include "commit/publish/applier.hpp"
 
 #include <chrono>
-#include <system_error>
+#include <exception>
 #include <utility>
 
 #include "commit/publish/in_place.hpp"
@@ -54,19 +54,23 @@ void Applier::replace(Journal journal, bool now) {
     }
     return;
   }
-  if (!thread_.joinable()) {
-    try {
-      thread_ = storage::start_background([this] { run(); });
-    } catch (const std::system_error&) {
-      finish();  // the commit is decided: it does not fail for want of a thread
-      return;
+  try {
+    if (!file_) {
+      file_ = config_.storage.open(config_.path, storage::Access::read_write);
     }
+    if (!thread_.joinable()) {
+      thread_ = storage::start_background([this] { run(); });
+    }
+  } catch (const std::exception&) {
+    finish();  // the commit is decided: it does not fail for want of a descriptor or a thread
+    return;
   }
   changed_.notify_all();
 }
 
 void Applier::give_up() noexcept {
   pending_.reset();
+  file_.reset();
   has_failed_ = true;
 }
 
@@ -98,14 +102,7 @@ void Applier::run() {
     } else if (!is_due()) {
       changed_.wait_for(lock, std::chrono::duration<double>(due_s_ - model::now_s()));
     } else {
-      try {
-        // Its own descriptor: others write data through that of the publisher meanwhile. A new one
-        // each time: an older one reports a failed sync of a commit that was given up.
-        const auto file = config_.storage.open(config_.path, storage::Access::read_write);
-        apply(*file);
-      } catch (const std::exception&) {
-        has_failed_ = true;
-      }
+      apply(*file_);
       changed_.notify_all();
     }
   }

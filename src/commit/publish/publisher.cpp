@@ -100,6 +100,7 @@ Publisher::~Publisher() {
 void Publisher::give_up_store() noexcept {
   try {
     file_.reset();
+    check_lease();
     layout::give_up_store(storage_, path_);
   } catch (const std::exception&) {
     // the next run does it

@@ -5,8 +5,9 @@
 // not being written has the time of modification of its last commit. If the storage writes in the
 // background, a durable commit is applied (stages 4 to 6) by a thread, after publish() has
 // returned, those that follow one another quickly together (Applier). Until then the planner reads
-// the file through a CommittedView. The records of the journal follow one another since the last
-// time that it was applied; each holds the changes of all before it.
+// the file through a CommittedView. The records of the journal follow one another from its front
+// on, also behind records that are in place; each holds the changes of those before it that were
+// not in place when it was written.
 #pragma once
 
 #include <cstdint>

@@ -116,6 +116,7 @@ struct Moment {
   std::vector<std::byte> journal;  ///< as returned by journal_bytes_in(), complete or not
   std::array<std::byte, superblock_bytes> superblock{};
   std::int64_t modified_ns = 0;
+  bool is_in_place = false;  ///< what the journal holds, before anything was read
 };
 
 std::vector<std::byte> journal_bytes(storage::Storage& storage, const std::string& path) {
@@ -143,7 +144,7 @@ void try_committed(storage::Storage& storage, const std::string& path,
   file = layout::open_data(storage, path, storage::Access::read);
   if (auto journal = parse_journal(moment.journal)) {
     auto runs = std::make_unique<MemoryRuns>(std::move(*journal));
-    examine(*file, *runs);
+    moment.is_in_place = examine(*file, *runs).changed == 0;
     file = with_journal(std::move(file), std::move(runs));
   } else if (is_guarded(*file)) {
     throw_lost(path);
@@ -159,32 +160,21 @@ void try_committed(storage::Storage& storage, const std::string& path,
   }
 }
 
-/// What changes when commits are put in place, but not when another record is added to the journal.
-struct InPlaceState {
-  std::array<std::byte, superblock_bytes> superblock{};
-  std::array<std::byte, journal_header_bytes> first_record{};
-  bool is_known = false;
-  bool stands_at(const InPlaceState& later) const {
-    return is_known && later.is_known && superblock == later.superblock &&
-           first_record == later.first_record;
-  }
-};
-
-InPlaceState in_place_state(storage::Storage& storage, const std::string& path) {
-  InPlaceState state;
-  if (!storage.exists(journal_path(path))) {
-    return state;
-  }
+/// Was nothing put in place since `moment`, though the journal is another one now? Each record
+/// holds the changes of those before it that were not in place when it was written.
+bool has_stayed(storage::Storage& storage, const std::string& path, const Moment& moment) {
   try {
-    const auto file = layout::open_data(storage, path, storage::Access::read);
-    const auto journal = storage.open(journal_path(path), storage::Access::read);
-    state.is_known = file->read(0, state.superblock) == superblock_bytes &&
-                     journal->read(0, state.first_record) == journal_header_bytes &&
-                     !is_guarded(*file);
+    auto then = parse_journal(moment.journal);
+    auto now = parse_journal(journal_bytes(storage, path));
+    if (!then || !now || (moment.is_in_place && now->commit != then->commit + 1)) {
+      return false;
+    }
+    MemoryRuns runs(std::move(moment.is_in_place ? *now : *then));
+    const InPlace found = examine(*layout::open_data(storage, path, storage::Access::read), runs);
+    return !found.guarded && found.changed != 0;
   } catch (const Error&) {
-    // its writer removed it: the journal itself is compared
+    return false;  // it is being put in place, or its writer removed the journal
   }
-  return state;
 }
 
 }  // namespace
@@ -216,7 +206,6 @@ Committed open_committed(storage::Storage& storage, const std::string& given_pat
     Moment moment;
     const std::uint64_t began = moment_of(storage, path);
     const bool had_lease = has_lease(storage, path);
-    const InPlaceState in_place = in_place_state(storage, path);
     moment.journal = journal_bytes(storage, path);
     std::unique_ptr<storage::File> next;
     std::exception_ptr failure;
@@ -229,8 +218,8 @@ Committed open_committed(storage::Storage& storage, const std::string& given_pat
     }
     file = std::move(next);  // the previous one had to outlive what was loaded from it
     // While nothing is put in place, a record of the journal stays what was read by it.
-    if (!is_misfit && (moment.journal == journal_bytes(storage, path) ||
-                       in_place.stands_at(in_place_state(storage, path)))) {
+    if (!is_misfit &&
+        (moment.journal == journal_bytes(storage, path) || has_stayed(storage, path, moment))) {
       if (failure) {
         std::rethrow_exception(failure);
       }
