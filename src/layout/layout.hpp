@@ -15,6 +15,7 @@
 
 #include "layout/encoding.hpp"
 #include "layout/placement.hpp"
+#include "layout/refusals.hpp"
 #include "model/definition.hpp"
 #include "storage/storage.hpp"
 
@@ -122,6 +123,9 @@ class Planner {
   }
   /// The same where the tiles of a step may be unequal.
   virtual Tiling tiling(std::uint32_t variable) const { return tile(variable); }
+
+  /// What define() would refuse on every rank.
+  virtual Refusals refusals() const { return {}; }
 
   virtual std::uint64_t steps() const = 0;
   /// The end of the last commit: bytes from here on are unused.

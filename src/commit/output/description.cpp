@@ -183,12 +183,12 @@ std::uint32_t Description::add(const model::Definition& asked,
   layout::check_definition(*format_, definition, definitions_);
   layout::settle_tile(*format_, definition);
   names_.check_path(definition.name);
+  accept(definition);
   model::ByteWriter digest;
   digest.put(digest_);
   definition.write_to(digest);
   digest_ = codec::checksum(digest.take());
   said_.push_back(said_of(definition));
-  accept(definition);
   const auto index = static_cast<std::uint32_t>(definitions_.size());
   definitions_.push_back(definition);
   names_.add(definition.name, index);
@@ -206,6 +206,7 @@ void Description::set_attribute(const model::Attribute& attribute,
     check_not_reserved(attribute.owner);
   }
   layout::check_attribute(*format_, attribute);
+  accept(attribute);
   model::ByteWriter digest;
   digest.put(digest_);
   digest.put(attribute.owner);
@@ -213,7 +214,6 @@ void Description::set_attribute(const model::Attribute& attribute,
   digest.put(attribute.value.index());
   digest_ = codec::checksum(digest.take());
   said_.push_back(said_of(attribute));
-  accept(attribute);
 }
 
 const model::Definition& Description::require(std::uint32_t variable, bool in_step) const {

@@ -173,6 +173,7 @@ std::vector<std::byte> CommitPlanner::known() const {
     planner_->known()[v].write_to(out);
     planner_->tiling(v).write_to(out);
   }
+  planner_->refusals().write_to(out);
   return out.take();
 }
 

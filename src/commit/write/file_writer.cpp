@@ -36,6 +36,7 @@ std::string FileWriter::open(Opening opening) {
   model::ByteReader in(message);
   std::string present_path = in.get_string();
   variables_.read_from(in);
+  refusals_ = layout::Refusals::read_from(in);
   options_.checksum = options_.checksum && variables_.format().checksums;
   return present_path;
 }
@@ -62,6 +63,7 @@ std::string FileWriter::lease_notice() const {
 }
 
 void FileWriter::define(const model::Definition& definition) {
+  refusals_.check(definition);
   variables_.define(definition);
   tell_planner([definition](layout::Planner& planner) { planner.define(definition); });
 }

@@ -26,6 +26,7 @@
 #include "commit/write/pending_commit.hpp"
 #include "commit/write/plan_maker.hpp"
 #include "exec/transport/transport.hpp"
+#include "layout/refusals.hpp"
 #include "sluice/options.hpp"
 #include "storage/storage.hpp"
 
@@ -94,6 +95,7 @@ class FileWriter {
   const std::string path_;
   Options options_;
   FileVariables variables_;
+  layout::Refusals refusals_;
   PlanMaker plans_;
   std::unique_ptr<CommitPlanner> planner_;  ///< rank 0
   std::unique_ptr<DataWriter> data_;

@@ -105,14 +105,13 @@ void IcechunkPlanner::find_untagged() {
 
 /// Where objects are written whole, one that nobody writes is not there, and a manifest that names
 /// it would mislead.
-void IcechunkPlanner::define(const model::Definition& definition) {
-  if (options_.whole_objects && definition.partial) {
-    throw Error(Code::unsupported, file_.path() + ": " + definition.name +
-                                       ": format icechunk holds no partial variables on an object "
-                                       "store: put all of it, or use format zarr");
-  }
-  zarr_->define(definition);
+Refusals IcechunkPlanner::refusals() const {
+  Refusals refusals = zarr_->refusals();
+  refusals.is_partial_refused = options_.whole_objects;
+  return refusals;
 }
+
+void IcechunkPlanner::define(const model::Definition& definition) { zarr_->define(definition); }
 
 bool IcechunkPlanner::rewrites(const std::string& node) {
   return node == zarr::commits_name || node == time_name;

@@ -30,6 +30,7 @@ class IcechunkPlanner final : public Planner {
 
   const char* format() const override { return "icechunk"; }
   const std::vector<model::Definition>& known() const override { return zarr_->known(); }
+  Refusals refusals() const override;
   Tiling tiling(std::uint32_t variable) const override { return zarr_->tiling(variable); }
   std::uint64_t steps() const override { return zarr_->steps(); }
   std::uint64_t committed_end() const override { return file_.size(); }

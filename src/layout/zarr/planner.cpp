@@ -53,33 +53,16 @@ std::uint64_t ZarrPlanner::take(std::uint64_t bytes) {
   return address;
 }
 
-void ZarrPlanner::define(const Definition& definition) {
-  refuse_taken(definition.name);
-  add(definition);
+/// Those of another program, such as arrays of text: they are not among the known definitions.
+Refusals ZarrPlanner::refusals() const {
+  Refusals refusals;
+  for (const auto& [name, document] : kept_.documents) {
+    refusals.nodes.push_back({name, document.value("node_type", "") == "array"});
+  }
+  return refusals;
 }
 
-/// Arrays and groups of another program that are no variables, such as arrays of text, are not
-/// among the known definitions.
-void ZarrPlanner::refuse_taken(const std::string& name) const {
-  const auto refuse = [&](const std::string& node) {
-    throw Error(Code::exists, file_.path() + ": " + name + ": another program made " + node +
-                                  " in this store: use another name, or write a new store");
-  };
-  for (std::size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
-    const auto above = kept_.documents.find(name.substr(0, at));
-    if (above != kept_.documents.end() && above->second.value("node_type", "") == "array") {
-      refuse(above->first);
-    }
-  }
-  const auto at = kept_.documents.lower_bound(name);
-  if (at != kept_.documents.end() && at->first == name) {
-    refuse(name);
-  }
-  const auto below = kept_.documents.lower_bound(name + "/");
-  if (below != kept_.documents.end() && below->first.starts_with(name + "/")) {
-    refuse(below->first);
-  }
-}
+void ZarrPlanner::define(const Definition& definition) { add(definition); }
 
 void ZarrPlanner::add(const Definition& definition) {
   definitions_.push_back(definition);

@@ -30,6 +30,7 @@ class ZarrPlanner final : public Planner {
 
   const char* format() const override { return "zarr"; }
   const std::vector<model::Definition>& known() const override { return definitions_; }
+  Refusals refusals() const override;
   Tiling tiling(std::uint32_t variable) const override { return made_.at(variable).tiling; }
   std::uint64_t steps() const override { return state_.steps; }
   std::uint64_t committed_end() const override { return file_.size(); }
@@ -85,7 +86,6 @@ class ZarrPlanner final : public Planner {
   void load();
   void load(const Stored& stored);
   void add(const model::Definition& definition);
-  void refuse_taken(const std::string& name) const;
   void find_data(std::uint32_t variable);
   State state() const;
   std::uint64_t take(std::uint64_t bytes);

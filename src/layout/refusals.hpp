@@ -1,0 +1,29 @@
+// What one file refuses of definitions that its format takes. Rank 0 finds it as it opens the file;
+// all ranks refuse the same.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/bytes.hpp"
+#include "model/definition.hpp"
+
+namespace sluice::layout {
+
+struct Refusals {
+  /// An array or a group of another program that is none of the variables.
+  struct Node {
+    std::string name;
+    bool is_array = false;
+  };
+  std::vector<Node> nodes;
+  bool is_partial_refused = false;  ///< elements that are not put would have no place
+
+  /// Error exists or unsupported for one of them; nothing was changed.
+  void check(const model::Definition& definition) const;
+
+  void write_to(model::ByteWriter& out) const;
+  static Refusals read_from(model::ByteReader& in);
+};
+
+}  // namespace sluice::layout
