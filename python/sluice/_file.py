@@ -83,6 +83,7 @@ class File(Mapping):
         self._handle = ffi.NULL
         self._deferred: List[Tuple[np.ndarray, np.ndarray]] = []
         self._kept: List[Any] = []  # memory that the library reads until the next commit
+        self._failed_together: Optional[BaseException] = None  # that a commit of all ranks had
         # Variables refer to their file, not vice versa: an unreferenced file is released at once,
         # with its lease, not when cycles are collected.
         self._variables: "weakref.WeakValueDictionary[str, Variable]" = \
@@ -526,7 +527,7 @@ class File(Mapping):
                 self.close()
             return
         if self._is_open:
-            if self.mode != "r" and not lib.sluice_failed_together(self._handle):
+            if self.mode != "r" and error is not self._failed_together:
                 self._abandon_quietly(error)
             self._drop()
 
@@ -537,6 +538,7 @@ class File(Mapping):
         except Error as own:  # what is under way is the better message
             if hasattr(error, "add_note"):  # Python 3.11
                 error.add_note(str(own))
+        self._failed_together = error
 
     def _drop(self) -> None:
         """Closes without committing. Local."""
@@ -562,7 +564,12 @@ class File(Mapping):
     def _call(self, function: Any, *arguments: Any) -> None:
         if self._handle == ffi.NULL:
             raise Error(Code.WRONG_STATE, f"{self.path}: is closed")
-        check(function(self._handle, *arguments), self._handle)
+        try:
+            check(function(self._handle, *arguments), self._handle)
+        except Error as error:
+            if lib.sluice_failed_together(self._handle):
+                self._failed_together = error
+            raise
 
     def _commit(self, function: Any) -> Ticket:
         place = ffi.new("sluice_ticket**")

@@ -217,16 +217,15 @@ class Variable:
     def __getitem__(self, key: Any) -> Any:
         try:
             along = resolve(key, self.shape)
-        except IndexError as error:
+            if self.has_steps and along[0].inside == 0 and self.varying and self.step_shape:
+                along[1:] = resolve(_without_step(key, self.ndim), self.shape_of(along[0].start))
+        except (IndexError, Error) as error:
             self._refuse(error, lib.sluice_get_selection, 0, ffi.NULL, 0, ffi.NULL)
             raise
         if not self.has_steps:
             return self._take(along, -1)
         steps, rest = along[0], along[1:]
         if steps.inside == 0:
-            if self.varying:
-                rest = resolve(_without_step(key, self.ndim),
-                               self.shape_of(steps.start)) if self.step_shape else rest
             return self._take(rest, steps.start)
         parts = [np.asarray(self._take(rest, step)) for step in steps.indices]
         if parts:

@@ -127,6 +127,60 @@ def test_no_rank_waits_for_one_that_an_exception_takes_away(folder, place):
 
 
 @pytest.mark.skipif(RANKS == 1, reason="nobody else is there")
+def test_no_rank_waits_for_one_that_fails_after_a_step_failed_on_all(folder):
+    began = time.monotonic()
+    with pytest.raises((ValueError, sluice.Error), match="as meant"):
+        with sluice.open(folder / "later.h5", "w", comm=COMM, timeout_s=30) as out:
+            out.define("x", float, (RANKS * EACH, 3), steps=True)
+            wrong = RANK == RANKS - 1
+            with pytest.raises(sluice.Error):
+                with out.step():
+                    out.put("x", mine(0), start=(RANK * EACH + int(wrong), 0))
+            if wrong:
+                raise ValueError("as meant")
+            with out.step():
+                out.put("x", mine(0), start=(RANK * EACH, 0))
+    assert time.monotonic() - began < 15
+
+
+def test_a_name_that_another_program_took_is_refused_on_all_ranks(folder):
+    zarr = pytest.importorskip("zarr")
+    path = folder / "taken.zarr"
+    with sluice.open(path, "w", comm=COMM, **QUICK) as out:
+        with out.step():
+            out.put("x", mine(0), shape=(RANKS * EACH, 3), start=(RANK * EACH, 0))
+    if RANK == 0:
+        zarr.open_group(path, mode="r+").create_array("texts", shape=(2,), dtype=str)
+        zarr.consolidate_metadata(path)
+    COMM.Barrier()
+    with sluice.open(path, "a", comm=COMM, **QUICK) as out:
+        with pytest.raises(sluice.Error, match="another program made"):
+            with out.step():
+                out.put("texts", np.ones(3, dtype="i2"), shape=(3,))
+        with out.step():
+            out.put("x", mine(1), start=(RANK * EACH, 0))
+            out.put("mine", mine(2), shape=(RANKS * EACH, 3), start=(RANK * EACH, 0))
+    with sluice.open(path, comm=COMM) as f:
+        np.testing.assert_array_equal(f["x"][1], whole(1))
+        np.testing.assert_array_equal(f["mine"][1], whole(2))
+
+
+def test_a_wrong_row_of_a_varying_step_is_an_error_on_all(folder):
+    with sluice.open(folder / "few.h5", "w", comm=COMM, **QUICK) as out:
+        out.define("few", float, (10, 3), steps=True, varying=True)
+        for rows in (9, 2):
+            with out.step():
+                out.resize("few", rows)
+                if RANK == 0:
+                    out.put("few", np.ones((rows, 3)))
+    with sluice.open(folder / "few.h5", comm=COMM, timeout_s=30) as f:
+        own = RANK == RANKS - 1
+        with pytest.raises(IndexError if own else sluice.Error):
+            f["few"][1, 5 if own else 0]
+        np.testing.assert_array_equal(f["few"][0, 5], np.ones(3))
+
+
+@pytest.mark.skipif(RANKS == 1, reason="nobody else is there")
 def test_a_step_that_fails_before_a_definition_lets_the_run_go_on(folder):
     with sluice.open(folder / "before.h5", "w", comm=COMM, **QUICK) as out:
         def put_fixed():
