@@ -13,10 +13,12 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
+#include <ctime>
 #include <fcntl.h>
 #include <mutex>
 #include <string>
 #include <sys/stat.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -57,6 +59,11 @@ Error lost_error(const std::string& path) {
   return {Code::locked, path +
                             ": another writer has taken over the writer lease, or removed its "
                             "record: open the file again"};
+}
+
+Error no_thread_error(const std::string& path, const std::system_error& e) {
+  return {Code::io, path + ": a thread that renews the writer lease cannot be started: " +
+                        e.what() + ": allow this process more threads"};
 }
 
 /// Does the name still refer to the file of the descriptor?
@@ -234,13 +241,22 @@ class Taker {
       return nullptr;
     }
     if (!is_without_locks(problem)) fail(problem);
-    if (is_new) {
-      write_record(fd, own_holder(true));
-      return std::make_unique<FileLease>(record.release(), path_, name_);
-    }
+    if (is_new) return hold_by_time(record);
     const LeaseHolder holder = read_holder(fd);
     if (!remove_if_stale(fd)) refuse(holder, is_running(holder) ? "" : by_hand());
     return nullptr;
+  }
+
+  std::unique_ptr<Lease> hold_by_time(Descriptor& record) const {
+    write_record(record.get(), own_holder(true));
+    try {
+      auto lease = std::make_unique<FileLease>(record.get(), path_, name_);
+      record.release();
+      return lease;
+    } catch (const std::system_error& e) {
+      ::unlink(name_.c_str());
+      throw no_thread_error(path_, e);
+    }
   }
 
   /// The record is not writable: is it held?
@@ -297,7 +313,8 @@ class Taker {
   }
 
   /// The takeover record, while this exists: no other process removes the record, or makes it its
-  /// own. Each does so for a moment only, so that it is waited for.
+  /// own. Each does so for a moment only, so that it is waited for. One that a killed process left
+  /// has no lock; where there are no locks it is old.
   class Takeover {
    public:
     explicit Takeover(const Taker& taker)
@@ -314,9 +331,14 @@ class Taker {
    private:
     static int open_new(const Taker& taker, const std::string& name) {
       for (int tries = 0;; ++tries) {
-        const int fd = taker.open(name, O_WRONLY | O_CREAT | O_EXCL);
-        if (fd >= 0) return fd;
-        if (errno != EEXIST) taker.fail(errno);
+        Descriptor made(taker.open(name, O_RDWR | O_CREAT | O_EXCL));
+        if (made.get() < 0 && errno != EEXIST) taker.fail(errno);
+        if (made.get() >= 0) {
+          const int problem = taker.lock(made.get(), F_WRLCK);
+          if (!is_busy(problem)) return made.release();
+        } else if (const int left = open_left(taker, name); left >= 0) {
+          return left;
+        }
         if (tries == most_tries) break;
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
       }
@@ -324,6 +346,22 @@ class Taker {
                                     ": another writer is taking over the writer lease: try again; "
                                     "if there is none, remove " +
                                     name);
+    }
+
+    /// The one that a killed process left; -1: it is in use, gone, or another user's.
+    static int open_left(const Taker& taker, const std::string& name) {
+      Descriptor there(taker.open(name, O_RDWR));
+      if (there.get() < 0) return -1;
+      const int problem = taker.lock(there.get(), F_WRLCK);
+      struct stat status = {};
+      if (!is_current(there.get(), name) || ::fstat(there.get(), &status) != 0 ||
+          !S_ISREG(status.st_mode) || status.st_nlink > 1) {
+        return -1;
+      }
+      const bool is_old = ::time(nullptr) - status.st_mtim.tv_sec > stale_after_s;
+      if (problem != 0 && !(is_without_locks(problem) && is_old)) return -1;
+      ::futimens(there.get(), nullptr);
+      return there.release();
     }
 
     const std::string name_;

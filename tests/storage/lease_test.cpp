@@ -239,6 +239,34 @@ TEST(LeaseWithoutLocks, ThatOfAnotherHostIsTakenOverOnceItIsNotRenewed) {
   EXPECT_NE(std::string(error.what()).find("remove"), std::string::npos) << error.what();
 }
 
+/// As a process left it that was killed while it took a record over.
+void leave_takeover(const std::string& path, int age_s) {
+  make_record(path, "file", 1000);
+  const std::string name = record_of(path) + "-takeover";
+  make_posix()->open(name, Access::create);
+  const timespec times[2] = {{::time(nullptr) - age_s, 0}, {::time(nullptr) - age_s, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, name.c_str(), times, 0), 0);
+}
+
+TEST(LeaseWithoutLocks, ATakeoverThatWasKilledStandsInTheWayForAWhileOnly) {
+  const Scratch scratch;
+  const auto storage = without_locks(ENOLCK);
+  leave_takeover(scratch / "new.h5", 0);
+  EXPECT_EQ(error_of([&] { storage->lease(scratch / "new.h5"); }).code(), Code::locked);
+  leave_takeover(scratch / "old.h5", 1000);
+  EXPECT_EQ(error_of([&] { storage->lease(scratch / "old.h5"); }).code(), Code::ok);
+  EXPECT_FALSE(storage->exists(record_of(scratch / "old.h5") + "-takeover"));
+}
+
+TEST(Lease, ATakeoverThatWasKilledDoesNotStandInTheWay) {
+  const Scratch scratch;
+  const std::string path = scratch / "out.h5";
+  const auto storage = make_posix();
+  leave_takeover(path, 0);
+  EXPECT_EQ(error_of([&] { storage->lease(path); }).code(), Code::ok);
+  EXPECT_FALSE(storage->exists(record_of(path) + "-takeover"));
+}
+
 TEST(LeaseWithoutLocks, WhoLostItIsTold) {
   const Scratch scratch;
   const std::string path = scratch / "out.h5";
