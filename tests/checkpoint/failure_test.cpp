@@ -222,7 +222,9 @@ TEST(Failure, EveryCallMayFailInTheBackground) {
 }
 
 /// A run that does not restore replaces the file, also where its first save was lost on the way.
-TEST(Failure, AFirstSaveLostInTheBackgroundIsNotGoneOnWith) {
+void lose_first_save(OnFailedSave on_failed) {
+  CheckpointOptions options = with(3, "", "forward");
+  options.on_failed_save = on_failed;
   std::uint64_t lost = 0;
   for (std::uint64_t nth = 1;; ++nth) {
     const auto memory = storage::make_memory();
@@ -231,7 +233,15 @@ TEST(Failure, AFirstSaveLostInTheBackgroundIsNotGoneOnWith) {
     bool fired = false;
     on_ranks(2, [&](exec::Transport& transport) {
       const auto storage = std::make_shared<storage::FaultyStorage>(memory, faults);
-      Checkpoint checkpoint = open_checkpoint(transport, storage, with(3, "", "forward"));
+      Checkpoint checkpoint = open_checkpoint(transport, storage, options);
+      const auto saves = [&](double time) {
+        try {
+          return static_cast<bool>(checkpoint.save(time));
+        } catch (const Error& e) {
+          EXPECT_EQ(on_failed, OnFailedSave::stop) << e.what();
+          return false;
+        }
+      };
       RankState state(transport.rank(), transport.size());
       state.add_to(checkpoint);
       state.set(11);
@@ -239,7 +249,7 @@ TEST(Failure, AFirstSaveLostInTheBackgroundIsNotGoneOnWith) {
         faults->add({.nth = nth, .persistent = true, .error_number = EIO});
       }
       transport.barrier();
-      const bool is_first_there = is_there(checkpoint, static_cast<bool>(checkpoint.save(1)));
+      const bool is_first_there = is_there(checkpoint, saves(1));
       transport.barrier();
       if (transport.rank() == 0) {
         fired = faults->fired() != 0;
@@ -248,7 +258,7 @@ TEST(Failure, AFirstSaveLostInTheBackgroundIsNotGoneOnWith) {
       }
       transport.barrier();
       state.set(12);
-      EXPECT_TRUE(checkpoint.save(6));
+      EXPECT_TRUE(saves(6) || (on_failed == OnFailedSave::stop && saves(7)));
       checkpoint.close();
       if (transport.rank() == 0) {
         on_ranks(1, [&](exec::Transport& alone) {
@@ -264,6 +274,12 @@ TEST(Failure, AFirstSaveLostInTheBackgroundIsNotGoneOnWith) {
   }
   EXPECT_GT(lost, 5u);
 }
+
+TEST(Failure, AFirstSaveLostInTheBackgroundIsNotGoneOnWith) {
+  lose_first_save(OnFailedSave::report);
+}
+
+TEST(Failure, NorByAProgramThatGoesOnAfterTheError) { lose_first_save(OnFailedSave::stop); }
 
 TEST(Failure, AFullDiskIsWaitedFor) { fail_each_call(with(2), ENOSPC, true); }
 

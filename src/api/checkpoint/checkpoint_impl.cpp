@@ -311,12 +311,12 @@ void CheckpointImpl::settle() {
   try {
     exec::agree(*transport_, failure);
   } catch (const Error& e) {
+    goes_on_ = went_on_;
     if (exec::ranks_unreachable(e) || options_.on_failed_save == OnFailedSave::stop) {
       throw;
     }
     say_of_file("checkpoint " + std::to_string(last_number_) +
                 " was lost on its way to the disk: " + e.what());
-    goes_on_ = went_on_;
     lose_file();
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 
 #include "commit/publish/atomic_file.hpp"
 #include "commit/publish/parts_files.hpp"
@@ -31,7 +32,11 @@ PartsDrain::PartsDrain(exec::Transport& transport, storage::Storage& storage,
   choose(transport);
   is_done_ = own_.empty();
   if (in_background && !is_done_) {
-    thread_ = storage::start_background([this] { work(); });
+    try {
+      thread_ = storage::start_background([this] { work(); });
+    } catch (const std::system_error&) {
+      // wait() does the work
+    }
   }
 }
 

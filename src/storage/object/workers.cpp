@@ -1,7 +1,6 @@
 #include "storage/object/workers.hpp"
 
 #include <exception>
-#include <system_error>
 #include <utility>
 
 #include "storage/background_thread.hpp"
@@ -39,8 +38,8 @@ bool Workers::has_thread() {
   if (idle_ < tasks_.size() && threads_.size() < most_) {
     try {
       threads_.push_back(start_background([this] { run(); }));
-    } catch (const std::system_error&) {
-      // the others, or the caller, do its work
+    } catch (const std::exception&) {
+      // without a thread or memory the others, or the caller, do its work
     }
   }
   return !threads_.empty();
