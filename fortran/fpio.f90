@@ -39,7 +39,7 @@ module fpio
   use, intrinsic :: iso_fortran_env, only: int64
   use mpi_f08, only: MPI_Comm, MPI_MODE_RDONLY, MPI_MODE_WRONLY, MPI_MODE_RDWR, MPI_MODE_CREATE, &
     MPI_MODE_EXCL, MPI_MODE_APPEND
-  use sluice_support, only: c_text, f_text, fail, invalid_argument, wrong_state, not_found
+  use sluice_support, only: c_text, f_text, fail, finish, invalid_argument, wrong_state, not_found
   implicit none
   private
   public :: fpio_file, file_dopen, file_bwrite, file_dwrite, file_dread, file_bread, file_dclose
@@ -428,7 +428,7 @@ contains
     if (present(stat)) stat = 0
     if (.not. c_associated(fp%records)) return
     groups = 0
-    call check(c_groups(fp%records, groups), stat)
+    call finish(c_null_ptr, c_groups(fp%records, groups), stat)
     file_groups = groups
   end function
 
@@ -442,15 +442,9 @@ contains
     if (present(stat)) stat = 0
     if (.not. c_associated(fp%part)) return
     yes = 0
-    call check(c_at_end(fp%part, yes), stat)
+    call finish(c_null_ptr, c_at_end(fp%part, yes), stat)
     file_at_end = yes /= 0
   end function
-
-  subroutine check(code, stat)
-    integer(c_int), intent(in) :: code
-    integer, intent(out), optional :: stat
-    if (code /= 0) call fail(code, f_text(c_last_error(c_null_ptr)), stat)
-  end subroutine
 
   !> The message of the last failure. Local.
   function file_message() result(message)

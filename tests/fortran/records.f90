@@ -123,7 +123,8 @@ contains
       do part = reader * ranks / readers, (reader + 1) * ranks / readers - 1
         call take_particles(fp, part, group)
       end do
-      call require(file_at_end(fp, stat=stat) .and. stat == 0, "nothing more in the group")
+      call require(file_at_end(fp, stat=stat), "nothing more in the group")
+      call require(stat == 0, "no error at the end of the group")
     end do
     call file_dread(fp, stat=stat, errmsg=message)
     call require(stat == 11 .and. index(message, "no further record group") > 0, trim(message))

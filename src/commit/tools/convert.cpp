@@ -31,6 +31,17 @@ using model::Dims;
 
 namespace {
 
+/// The rows of a variable that a rank copies; all of a scalar on rank 0.
+model::Box own_part(const exec::Transport& transport, const model::Dims& shape) {
+  model::Box box = model::whole(shape);
+  if (shape.rank() != 0) {
+    const exec::RowRange own = exec::owned_rows(shape[0], transport.rank(), transport.size());
+    box.start[0] = own.first;
+    box.count[0] = own.count;
+  }
+  return box;
+}
+
 /// Size: The state of one conversion between its steps: two files, a plan, and the report.
 class Converter {
  public:

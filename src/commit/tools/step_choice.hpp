@@ -49,7 +49,7 @@ class StepChoice {
       said += "; its time was " +
               model::value_text(reinterpret_cast<const std::byte*>(&time), type_of<double>());
       for (const model::Attribute& attribute : input.attributes()) {
-        const auto* unit = std::get_if<std::string>(&attribute.value);
+        const std::string* unit = model::text_of(attribute.value);
         said += is_unit(attribute) && unit != nullptr ? " (" + *unit + ")" : "";
       }
     }
@@ -81,17 +81,6 @@ class StepChoice {
   std::uint64_t steps_;
   std::uint64_t first_ = 0;
 };
-
-/// The rows of a variable that a rank copies; all of a scalar on rank 0.
-inline model::Box own_part(const exec::Transport& transport, const model::Dims& shape) {
-  model::Box box = model::whole(shape);
-  if (shape.rank() != 0) {
-    const exec::RowRange own = exec::owned_rows(shape[0], transport.rank(), transport.size());
-    box.start[0] = own.first;
-    box.count[0] = own.count;
-  }
-  return box;
-}
 
 /// Of any step.
 inline std::uint64_t most_rows(const Input& input, std::uint32_t variable) {
