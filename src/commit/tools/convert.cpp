@@ -16,6 +16,7 @@
 #include "commit/tools/one_variable.hpp"
 #include "commit/tools/step_choice.hpp"
 #include "commit/tools/unread.hpp"
+#include "exec/rows/rows.hpp"
 #include "exec/transport/agree.hpp"
 #include "exec/transport/solo_transport.hpp"
 #include "layout/encoding.hpp"
@@ -30,17 +31,6 @@ using model::Box;
 using model::Dims;
 
 namespace {
-
-/// The rows of a variable that a rank copies; all of a scalar on rank 0.
-model::Box own_part(const exec::Transport& transport, const model::Dims& shape) {
-  model::Box box = model::whole(shape);
-  if (shape.rank() != 0) {
-    const exec::RowRange own = exec::owned_rows(shape[0], transport.rank(), transport.size());
-    box.start[0] = own.first;
-    box.count[0] = own.count;
-  }
-  return box;
-}
 
 /// Size: The state of one conversion between its steps: two files, a plan, and the report.
 class Converter {
@@ -291,7 +281,7 @@ class Converter {
   void put(const Planned& planned, std::uint64_t step) {
     const model::Definition& d = definition(planned);
     const Dims shape = input_.shape_or_most(planned.input, step);
-    const Box box = own_part(transport_, shape);
+    const Box box = exec::owned_box(shape, transport_.rank(), transport_.size());
     const bool has_part = !box.empty() && (shape.rank() != 0 || transport_.rank() == 0);
     const std::uint64_t share = share_bytes(planned, step);
     if (held_bytes_ + share > budget_bytes_) {

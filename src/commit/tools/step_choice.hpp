@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "commit/read/input.hpp"
-#include "exec/rows/rows.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/encoding.hpp"
 #include "model/block.hpp"

@@ -27,6 +27,16 @@ RowRange owned_rows(std::uint64_t rows, int rank, int ranks) {
   return {first, share(rows, rank + 1, ranks) - first};
 }
 
+model::Box owned_box(const model::Dims& shape, int rank, int ranks) {
+  model::Box box = model::whole(shape);
+  if (shape.rank() != 0) {
+    const RowRange own = owned_rows(shape[0], rank, ranks);
+    box.start[0] = own.first;
+    box.count[0] = own.count;
+  }
+  return box;
+}
+
 RowOwners::RowOwners(std::uint64_t rows, int ranks) {
   for (int rank = 0; rank <= ranks; ++rank) {
     firsts_.push_back(share(rows, rank, ranks));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "exec/transport/transport.hpp"
+#include "model/box.hpp"
 
 namespace sluice::exec {
 
@@ -20,6 +21,8 @@ struct RowRange {
   std::uint64_t count = 0;
 };
 RowRange owned_rows(std::uint64_t rows, int rank, int ranks);
+/// The same as a part of an array; of a scalar, which has no rows, all of it on every rank.
+model::Box owned_box(const model::Dims& shape, int rank, int ranks);
 
 /// Who owns a row, without a division for each row.
 class RowOwners {
