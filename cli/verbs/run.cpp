@@ -2,9 +2,10 @@
 // whose MPI-IO goes through the interface.
 //
 // Invariants: the program has the terminal, its exit code and its signals as without this command;
-// whether its HDF5 loaded the driver is observed from outside, in its list of mapped files.
+// whether an HDF5 loaded the driver is observed (driver_watch.hpp).
 #include "verbs/run.hpp"
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -12,14 +13,12 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fstream>
-#include <iterator>
-#include <optional>
 #include <string_view>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
+#include "driver_watch.hpp"
 #include "hdf5_driver.hpp"
 #include "help.hpp"
 #include "mpiio_interface.hpp"
@@ -34,96 +33,41 @@ namespace {
 
 constexpr std::string_view mpiio_option = "--mpiio";
 
-pid_t child = 0;
+constexpr std::array passed_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
-void pass_on(int signal) {
-  if (child > 0) {
+pid_t child = 0;
+bool leads_session = false;
+
+/// What a process sends. The kernel sends the signal of a key to the group of the terminal, to
+/// which the program belongs; only of a hangup it tells the leader of the session alone.
+void pass_on(int signal, siginfo_t* info, void*) {
+  const bool is_of_kernel = info->si_code > 0;
+  if (child > 0 && (!is_of_kernel || (signal == SIGHUP && leads_session))) {
     ::kill(child, signal);
   }
 }
 
-/// The HDF5-related files that a process has mapped.
-struct Mapped {
-  std::string hdf5;  ///< the first libhdf5
-  bool driver = false;
-};
-
-Mapped mapped_of(pid_t process) {
-  Mapped mapped;
-  std::ifstream maps(fmt::format("/proc/{}/maps", process));
-  for (std::string line; std::getline(maps, line);) {
-    const std::size_t slash = line.find('/');
-    if (slash == std::string::npos) {
-      continue;
-    }
-    const std::string path = line.substr(slash);
-    const std::string name = path.substr(path.rfind('/') + 1);
-    if (name == "libsluice_hdf5_driver.so") {
-      mapped.driver = true;
-    }
-    if (mapped.hdf5.empty() && (name.rfind("libhdf5-", 0) == 0 || name.rfind("libhdf5.", 0) == 0 ||
-                                name.rfind("libhdf5_serial", 0) == 0)) {
-      mapped.hdf5 = path;
+/// Returns those that this process ignored, and the program must go on ignoring (nohup).
+sigset_t catch_signals() {
+  leads_session = ::getsid(0) == ::getpid();
+  sigset_t ignored;
+  sigemptyset(&ignored);
+  struct sigaction action {};
+  action.sa_sigaction = pass_on;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  for (const int signal : passed_signals) {
+    struct sigaction before {};
+    ::sigaction(signal, nullptr, &before);
+    if (before.sa_handler == SIG_IGN) {
+      sigaddset(&ignored, signal);
+    } else {
+      ::sigaction(signal, &action, nullptr);
     }
   }
-  return mapped;
+  return ignored;
 }
 
-/// "1.10.8", the version in the library's own text; empty if it has none.
-std::string version_of(const std::string& library) {
-  constexpr std::string_view before = "HDF5 library version: ";
-  std::ifstream file(library, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  const std::size_t found = bytes.find(before);
-  if (found == std::string::npos) {
-    return {};
-  }
-  const std::size_t from = found + before.size();
-  return bytes.substr(from, bytes.find_first_not_of("0123456789.", from) - from);
-}
-
-bool is_too_old(const std::string& version) {
-  int major = 0;
-  int minor = 0;
-  return std::sscanf(version.c_str(), "%d.%d", &major, &minor) == 2 &&
-         (major < 1 || (major == 1 && minor < 14));
-}
-
-/// Observes the program while it runs. Reports once if it is not protected.
-class DriverWatch {
- public:
-  void look(pid_t process) {
-    if (is_settled_) {
-      return;
-    }
-    const Mapped mapped = mapped_of(process);
-    if (mapped.driver) {
-      is_settled_ = true;
-    } else if (!mapped.hdf5.empty()) {
-      const std::string version = version_of(mapped.hdf5);
-      is_settled_ = is_too_old(version);
-      if (is_settled_) {
-        show_error(fmt::format(
-            "the program's HDF5 {} ({}) is older than 1.14 and cannot load a driver: its files are "
-            "not crash-safe",
-            version, mapped.hdf5));
-      }
-    }
-  }
-  void end() const {
-    if (!is_settled_) {
-      show_error(
-          "the driver was not seen in the program: it ended too soon, used no HDF5, or one that "
-          "is linked into it and older than 1.14; its files may not be crash-safe");
-    }
-  }
-
- private:
-  bool is_settled_ = false;
-};
-
-int wait_for(pid_t process) {
-  DriverWatch watch;
+int wait_for(pid_t process, DriverWatch& watch) {
   int status = 0;
   auto pause = std::chrono::milliseconds(5);
   while (true) {
@@ -162,9 +106,8 @@ int start(const std::vector<std::string>& words) {
     arguments.push_back(const_cast<char*>(word.c_str()));
   }
   arguments.push_back(nullptr);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
-    std::signal(signal, pass_on);
-  }
+  DriverWatch watch;
+  const sigset_t ignored = catch_signals();
   // Closed when the program has replaced this one. Until then the child has this command's own
   // libraries mapped, including its HDF5, which are not those of the program.
   int started[2];
@@ -173,8 +116,8 @@ int start(const std::vector<std::string>& words) {
   }
   child = ::fork();
   if (child == 0) {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
-      std::signal(signal, SIG_DFL);
+    for (const int signal : passed_signals) {
+      std::signal(signal, sigismember(&ignored, signal) == 1 ? SIG_IGN : SIG_DFL);
     }
     ::execvp(arguments[0], arguments.data());
     const int problem = errno;
@@ -190,7 +133,7 @@ int start(const std::vector<std::string>& words) {
   if (child < 0) {
     throw Error(Code::internal, fmt::format("starting {}: {}", words[0], std::strerror(problem)));
   }
-  return wait_for(child);
+  return wait_for(child, watch);
 }
 
 }  // namespace

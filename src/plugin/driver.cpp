@@ -19,6 +19,7 @@
 #include "plugin/hdf5_errors.hpp"
 #include "plugin/hdf5_library.hpp"
 #include "plugin/open_files.hpp"
+#include "plugin/run_report.hpp"
 #include "plugin/say.hpp"
 #include "sluice/error.hpp"
 
@@ -247,6 +248,7 @@ __attribute__((visibility("default"))) int H5PLget_plugin_type() {
 
 __attribute__((visibility("default"))) const void* H5PLget_plugin_info() {
   static const sluice::plugin::abi::Class driver = sluice::plugin::make_class();
+  sluice::plugin::report_to_run();
   return &driver;
 }
 // NOLINTEND(readability-identifier-naming)

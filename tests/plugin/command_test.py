@@ -3,10 +3,13 @@ driver, its exit code and signals are its own, and where its HDF5 cannot load th
 import comes too late, that is said."""
 
 import os
+import pty
+import shlex
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 COMMAND = os.environ["SLUICE_COMMAND"]
 PROGRAM = """
@@ -37,12 +40,132 @@ def test_the_command_s_own_hdf5_is_not_the_program_s():
         assert done.returncode == 0 and "the program's HDF5" not in done.stderr, done
 
 
+def test_a_driver_that_was_loaded_is_not_missed(folder):
+    # In a program that the program starts, and whose end comes soon.
+    script = '"$0" -c "$1" "$2"; true'
+    for _ in range(5):
+        done = start(COMMAND, "run", "--", "sh", "-c", script, sys.executable, PROGRAM,
+                     folder + "/e.h5")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", ""), done
+    done = start(COMMAND, "run", "--", *shlex.split(os.environ["SLUICE_MPIEXEC"]), "-n", "2",
+                 sys.executable, "-c", PROGRAM.replace("sys.argv[1]", "sys.argv[1] + "
+                 "__import__('os').environ['OMPI_COMM_WORLD_RANK']"), folder + "/h.h5")
+    assert (done.returncode, "loaded the driver" in done.stderr) == (0, False), done
+    # A run in a run.
+    done = start(COMMAND, "run", "--", COMMAND, "run", "--", sys.executable, "-c", PROGRAM,
+                 folder + "/i.h5")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", ""), done
+
+
+def test_a_driver_that_was_not_loaded_is_told():
+    for words in (["true"], ["sh", "-c", "sleep 0.3; true"]):
+        done = start(COMMAND, "run", "--", *words)
+        assert done.returncode == 0 and "loaded the driver" in done.stderr, done
+
+
+def test_nothing_is_left(folder):
+    # Of what the driver is seen by.
+    temporary = tempfile.mkdtemp(dir=folder)
+    environment = {**os.environ, "TMPDIR": temporary}
+    start(COMMAND, "run", "--", sys.executable, "-c", PROGRAM, folder + "/j.h5", env=environment)
+    start(COMMAND, "run", "--", "sh", "-c", "kill -TERM $$", env=environment)
+    start(COMMAND, "run", "--", "no-such-program", env=environment)
+    assert not os.listdir(temporary)
+
+
+def test_what_starts_programs_elsewhere_is_not_judged(folder):
+    # The driver in a program on another node cannot be seen.
+    with open(folder + "/srun", "w") as script:
+        script.write("#!/bin/sh\nsleep 1\n")
+    os.chmod(folder + "/srun", 0o755)
+    for words in ([folder + "/srun"], ["sh", "-c", folder + "/srun; true"]):
+        done = start(COMMAND, "run", "--", *words)
+        assert (done.returncode, done.stderr) == (0, ""), done
+
+
 def test_an_old_hdf5_is_named(folder):
     start(COMMAND, "run", "--", sys.executable, "-c", PROGRAM, folder + "/b.h5")
     # Debian's HDF5 1.10; the shell keeps it long enough for the look.
     done = start(COMMAND, "run", "--", "h5dump", folder + "/b.h5")
     if "1.10" in start("h5dump", "--version").stdout:
-        assert "older than 1.14" in done.stderr or "not seen" in done.stderr, done
+        assert "older than 1.14" in done.stderr or "loaded the driver" in done.stderr, done
+
+
+# Says how often a signal came, once it has not come for a while.
+COUNTER = """
+import signal, sys
+number = getattr(signal, sys.argv[1])
+signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+print("ready", flush=True)
+count = 0
+while signal.sigtimedwait([number], 1 if count else 20) is not None:
+    count += 1
+print(f"came {count}", flush=True, file=open(sys.argv[2], "w") if sys.argv[2:] else None)
+"""
+
+
+def read_until(terminal, what):
+    shown = b""
+    while what not in shown:
+        try:
+            piece = os.read(terminal, 4096)
+        except OSError:  # how a terminal ends
+            break
+        if not piece:
+            break
+        shown += piece
+    return shown
+
+
+def on_a_terminal(*words):
+    """(process, terminal) of a program that leads the session of a new terminal."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execvp(words[0], words)
+    assert b"ready" in read_until(terminal, b"ready\r\n")
+    return process, terminal
+
+
+def test_a_key_reaches_the_program_once():
+    # Equal signals that wait are one: several, so that a second one is seen at least once.
+    process, terminal = on_a_terminal(COMMAND, "run", "--", sys.executable, "-c", COUNTER,
+                                      "SIGINT")
+    for _ in range(20):
+        os.write(terminal, b"\x03")
+        time.sleep(0.05)
+    shown = read_until(terminal, b"came 20")
+    os.close(terminal)
+    os.waitpid(process, 0)
+    assert b"came 20" in shown, shown
+
+
+def test_a_signal_to_the_command_reaches_the_program_once():
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1"):
+        with subprocess.Popen([COMMAND, "run", "--", sys.executable, "-c", COUNTER, name],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True) as run:
+            assert run.stdout.readline() == "ready\n"
+            run.send_signal(getattr(signal, name))
+            assert run.stdout.readline() == "came 1\n", name
+
+
+def test_a_hangup_reaches_the_program(folder):
+    # The kernel tells the leader of the session alone.
+    result = folder + "/hangup"
+    process, terminal = on_a_terminal(COMMAND, "run", "--", sys.executable, "-c", COUNTER,
+                                      "SIGHUP", result)
+    os.close(terminal)
+    os.waitpid(process, 0)
+    with open(result) as told:
+        assert told.read() == "came 1\n"
+
+
+def test_a_signal_that_is_ignored_stays_so():
+    # As under nohup.
+    script = "trap '' HUP; exec \"$@\""
+    done = start("sh", "-c", script, "sh", COMMAND, "run", "--", sys.executable, "-c",
+                 "import signal; print(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN)")
+    assert done.stdout == "True\n", done
 
 
 def test_env(folder):
