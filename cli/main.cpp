@@ -99,6 +99,14 @@ std::vector<std::string> words_of(int argc, char** argv) {
   return words;
 }
 
+/// Help, versions, and what examines the MPI.
+bool needs_mpi(const std::vector<std::string>& words) {
+  return (words.empty() || words.front() != "doctor") &&
+         std::none_of(words.begin(), words.end(), [](const std::string& word) {
+           return word == "--help" || word == "-h" || word == "--version";
+         });
+}
+
 int run_command(int argc, char** argv, const Context& context) {
   CLI::App app(about, "sluice");
   app.formatter(make_formatter());
@@ -163,8 +171,10 @@ int main(int argc, char** argv) {
     // The file size limit becomes an error of the write, even if the output is a file opened by the
     // shell.
     std::signal(SIGXFSZ, SIG_IGN);
-    return sluice::cli::run_session(&argc, &argv, [&](const sluice::cli::Context& context) {
-      return sluice::cli::run_command(argc, argv, context);
-    });
+    const bool needs_mpi = sluice::cli::needs_mpi(sluice::cli::words_of(argc, argv));
+    return sluice::cli::run_session(&argc, &argv, needs_mpi,
+                                    [&](const sluice::cli::Context& context) {
+                                      return sluice::cli::run_command(argc, argv, context);
+                                    });
   });
 }

@@ -1,10 +1,12 @@
 #include "session.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <string_view>
 #include <thread>
 
 #include "exec/transport/mpi_transport.hpp"
@@ -23,13 +25,38 @@ constexpr std::array launcher_variables{
     "OMPI_COMM_WORLD_SIZE", "PMIX_RANK",   "PMI_RANK",      "PMI_SIZE",
     "MPI_LOCALRANKID",      "PALS_RANKID", "FLUX_TASK_RANK"};
 
+/// Numbers of ranks, of the launchers that say it to their processes alone.
+constexpr std::array size_variables{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
+/// Others, which may also be those of a job or a step around the launcher.
+constexpr std::array outer_size_variables{"SLURM_STEP_NUM_TASKS", "FLUX_JOB_SIZE"};
+/// The number of this rank.
+constexpr std::array rank_variables{"OMPI_COMM_WORLD_RANK", "PMIX_RANK",      "PMI_RANK",
+                                    "PALS_RANKID",          "FLUX_TASK_RANK", "SLURM_PROCID"};
+
+std::optional<std::string_view> variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string_view>(value);
+}
+
 bool has_launcher() {
-  for (const char* name : launcher_variables) {
-    if (std::getenv(name) != nullptr) {
-      return true;
-    }
-  }
-  return false;
+  return std::any_of(launcher_variables.begin(), launcher_variables.end(),
+                     [](const char* name) { return variable(name).has_value(); });
+}
+
+/// Does the launcher say that there is one rank? A launcher may run in a rank of another one, whose
+/// variables are still there: each of them has to say so.
+bool is_single() {
+  const auto is_one = [](const char* name) { return variable(name) == "1"; };
+  const auto is_one_or_absent = [&](const char* name) { return !variable(name) || is_one(name); };
+  return std::any_of(size_variables.begin(), size_variables.end(), is_one) &&
+         std::all_of(size_variables.begin(), size_variables.end(), is_one_or_absent) &&
+         std::all_of(outer_size_variables.begin(), outer_size_variables.end(), is_one_or_absent);
+}
+
+/// By the variables of the launcher: for what must not need MPI.
+bool is_first_rank() {
+  return std::all_of(rank_variables.begin(), rank_variables.end(),
+                     [](const char* name) { return !variable(name) || variable(name) == "0"; });
 }
 
 /// The result of a rank's body.
@@ -122,16 +149,19 @@ std::string message_of(const std::exception& error) {
   return text;
 }
 
-int run_session(int* argc, char*** argv, const Run& body) {
+int run_session(int* argc, char*** argv, bool needs_mpi, const Run& body) {
   const auto storage = storage::make_by_path();
-  if (!has_launcher()) {
+  if (!has_launcher() || is_single() || variable("SLUICE_MPI") == "none") {
     return run_alone(body, *storage);
   }
   try {
     mpi::load();
   } catch (const Error& e) {
-    say(message_of(e));
-    return bad_input;
+    if (needs_mpi) {
+      say(message_of(e) + "; SLUICE_MPI=none: this process alone");
+      return bad_input;
+    }
+    return is_first_rank() ? run_alone(body, *storage) : fine;
   }
   mpi::comms().init(argc, argv);
   RankEnd outcome;

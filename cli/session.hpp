@@ -1,8 +1,9 @@
 // The ranks of one run of the command, and its end.
 //
-// Invariants: under a launcher of MPI the ranks of MPI_COMM_WORLD work together, otherwise this
-// process works alone and MPI is not initialised (that costs 0.3 s, and fails on the login nodes of
-// some machines). All ranks end with the same exit code; one rank prints one line about a failure.
+// Invariants: under a launcher of MPI the ranks of MPI_COMM_WORLD work together. Otherwise, with
+// one rank, and with SLUICE_MPI=none (in a rank of another program, whose MPI it would join) this
+// process works alone and MPI is not initialised: that costs 0.3 s, and fails on the login nodes of
+// some machines. All ranks end with the same exit code; one rank prints one line about a failure.
 #pragma once
 
 #include <functional>
@@ -13,8 +14,9 @@
 namespace sluice::cli {
 
 /// Runs `body` on every rank and returns the exit code. An exception becomes one line on stderr and
-/// exit code bad_input (damaged data: differs).
-int run_session(int* argc, char*** argv, const Run& body);
+/// exit code bad_input (damaged data: differs). `needs_mpi`: where the launcher's MPI cannot be
+/// loaded, that is an error; else the first rank runs `body` alone.
+int run_session(int* argc, char*** argv, bool needs_mpi, const Run& body);
 
 /// Exit code of an error.
 int exit_code(const std::exception& error);

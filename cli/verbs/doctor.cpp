@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 
 #include "codec/methods.hpp"
 #include "help.hpp"
@@ -59,6 +60,11 @@ Finding look_at_mpi() {
   std::string known;
   for (const mpi::Part& part : mpi::parts()) {
     known += (known.empty() ? "" : ", ") + std::string(part.abi);
+  }
+  if (const char* const asked = std::getenv("SLUICE_MPI");
+      asked != nullptr && std::string_view(asked) == "none") {
+    return {"MPI", State::missing, "not looked for: SLUICE_MPI=none",
+            "one rank works without; for several, unset SLUICE_MPI"};
   }
   try {
     mpi::load();

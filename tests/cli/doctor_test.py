@@ -59,6 +59,31 @@ class Doctor(unittest.TestCase):
         self.assertIn("/no/libmpi.so", mpi["found"])
         self.assertIn("SLUICE_MPI", mpi["remedy"])
 
+    def test_of_a_rank_whose_mpi_cannot_be_loaded(self):
+        # Rank 0 of several tells it, once; the others have nothing to add.
+        for rank, ranks in (("0", "2"), ("0", "1")):
+            result = self.as_rank(rank, ranks, "doctor", tempfile.gettempdir(), "--json")
+            self.assertEqual((result.returncode, result.stderr), (FINE, ""))
+            mpi = next(one for one in json.loads(result.stdout)["findings"] if one["name"] == "MPI")
+            self.assertEqual(mpi["state"], "missing")
+        result = self.as_rank("1", "2", "doctor", tempfile.gettempdir(), "--json")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (FINE, "", ""))
+
+    @staticmethod
+    def as_rank(rank, ranks, *words):
+        environment = {**os.environ, "OMPI_COMM_WORLD_RANK": rank, "OMPI_COMM_WORLD_SIZE": ranks,
+                       "SLUICE_MPI": "/no/libmpi.so"}
+        return subprocess.run([COMMAND, *words], env=environment, capture_output=True, text=True,
+                              timeout=60, check=False)
+
+    def test_without_mpi_by_request(self):
+        os.environ["SLUICE_MPI"] = "none"
+        try:
+            mpi = self.found(tempfile.gettempdir())["MPI"]
+        finally:
+            del os.environ["SLUICE_MPI"]
+        self.assertEqual((mpi["state"], "SLUICE_MPI=none" in mpi["found"]), ("missing", True))
+
     def test_a_folder_that_is_not_there(self):
         found = self.found("/no/such/folder")
         self.assertEqual(found["writing"]["state"], "missing")

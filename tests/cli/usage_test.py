@@ -6,7 +6,7 @@ import re
 import subprocess
 import unittest
 
-from command import BAD_INPUT, COMMAND, FINE, FOLDER, said, sluice
+from command import BAD_INPUT, COMMAND, FINE, FOLDER, MPIEXEC, said, sluice
 
 VERBS = ("ls", "dump", "diff", "verify", "checkpoints", "recover", "collect", "merge",
          "virtualize", "watch", "convert", "plot", "report", "render", "stats", "bench", "plan",
@@ -57,6 +57,32 @@ class Usage(unittest.TestCase):
         self.assertEqual((result.returncode, len(said(result))), (BAD_INPUT, 1))
         result = sluice("--help", ranks=3)
         self.assertEqual((result.returncode, result.stdout.count("Usage:")), (FINE, 1))
+
+    def run_under(self, launcher, *words, **environment):
+        return subprocess.run([*launcher, COMMAND, *words], cwd=FOLDER, capture_output=True,
+                              text=True, timeout=60, check=False,
+                              env={**os.environ, **environment})
+
+    def test_what_needs_no_mpi_under_a_launcher(self):
+        nowhere = {"OMPI_COMM_WORLD_RANK": "0", "SLUICE_MPI": "/no/libmpi.so"}
+        for ranks, words, code in (("2", ["--version"], FINE), ("2", ["ls", "--help"], FINE),
+                                   ("2", ["help", "ls"], FINE), ("2", ["ls", "grid.h5"], BAD_INPUT),
+                                   ("1", ["ls", "grid.h5"], FINE)):
+            result = self.run_under([], *words, OMPI_COMM_WORLD_SIZE=ranks, **nowhere)
+            self.assertEqual(result.returncode, code, (words, result.stderr))
+            self.assertEqual(bool(result.stdout), code == FINE)
+        # A launcher in a launcher: the size of the outer one says nothing.
+        for more in ({"PMI_SIZE": "4"}, {"SLURM_STEP_NUM_TASKS": "4"}):
+            result = self.run_under([], "ls", "grid.h5", OMPI_COMM_WORLD_SIZE="1", **nowhere, **more)
+            self.assertEqual(result.returncode, BAD_INPUT)
+
+    def test_in_a_program_of_one_rank(self):
+        # As its first rank would call it, while the others do something else.
+        one = 'test "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 || exec "$@"'
+        result = self.run_under([*MPIEXEC, "-n", "2", "sh", "-c", one, "sh"], "ls", "grid.h5",
+                                SLUICE_MPI="none")
+        self.assertEqual(result.returncode, FINE, result.stderr)
+        self.assertEqual(result.stdout, sluice("ls", "grid.h5").stdout)
 
     def test_output_that_cannot_be_written(self):
         with open("/dev/full", "wb") as full:
