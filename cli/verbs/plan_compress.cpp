@@ -53,20 +53,29 @@ double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Whole rows from the middle of the last step.
+/// From the middle of a step: whole rows, if one fits into the sample, otherwise whole rows of one
+/// index of the first dimension, and so on.
+model::Box sample_box(const model::Dims& shape, std::uint32_t element_bytes) {
+  model::Box box = model::whole(shape);
+  std::uint64_t bytes = shape.volume() * element_bytes;
+  for (int d = 0; d < shape.rank() && bytes > most_sample_bytes; ++d) {
+    const std::uint64_t row_bytes = bytes / shape[d];
+    box.count[d] = std::clamp<std::uint64_t>(most_sample_bytes / row_bytes, 1, shape[d]);
+    box.start[d] = (shape[d] - box.count[d]) / 2;
+    bytes = row_bytes * box.count[d];
+  }
+  return box;
+}
+
+/// Of the last step.
 Sample sample_of(commit::Input& input, std::uint32_t variable) {
   Sample sample;
   sample.definition = input.variables()[variable].definition;
   const model::Definition& d = sample.definition;
   sample.step = d.stepped ? input.steps() - 1 : 0;
   const model::Dims shape = input.shape(variable, sample.step);
-  model::Box box = model::whole(shape);
+  const model::Box box = sample_box(shape, d.type.bytes);
   sample.step_bytes = shape.volume() * d.type.bytes;
-  if (shape.rank() != 0 && shape[0] != 0) {
-    const std::uint64_t row_bytes = std::max<std::uint64_t>(1, sample.step_bytes / shape[0]);
-    box.count[0] = std::clamp<std::uint64_t>(most_sample_bytes / row_bytes, 1, shape[0]);
-    box.start[0] = (shape[0] - box.count[0]) / 2;
-  }
   sample.bytes.resize(box.volume() * d.type.bytes);
   const model::Memory memory{sample.bytes.data(), d.type, box.count,
                              model::Dims::filled(shape.rank(), 0)};

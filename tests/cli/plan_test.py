@@ -4,7 +4,8 @@ import json
 import os
 import unittest
 
-from command import BAD_INPUT, FINE, path, said, sluice
+import h5py
+from command import BAD_INPUT, FINE, new_path, path, said, sluice
 
 RUN = ("plan", "--ranks", 96, "--shape", "512x512x64", "--machine", "archer", "--storage", "posix",
        "--seeds", 1)
@@ -100,6 +101,19 @@ class Plan(unittest.TestCase):
             self.assertEqual((result.returncode, result.stdout), (BAD_INPUT, ""), arguments)
             self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
             self.assertIn(what, result.stderr)
+
+    def test_the_sample_is_bounded_in_every_dimension(self):
+        target = new_path()
+        with h5py.File(target, "w") as file:  # the values are not there, and read as zeros
+            file.create_dataset("flat", (1, 4096, 4096), "f8", chunks=(1, 1024, 1024))
+            file.create_dataset("deep", (3, 1024, 1024, 1024), "f8", chunks=(1, 1, 1024, 1024))
+            file.create_dataset("whole", (7, 8, 9, 10), "f8")
+        for variable, most in (("flat", 32 << 20), ("deep", 32 << 20), ("whole", 7 * 8 * 9 * 80)):
+            result = sluice("plan", "--compress", target, "--variable", variable, "--json")
+            self.assertEqual(result.returncode, FINE, result.stderr)
+            self.assertEqual(json.loads(result.stdout)[0]["sample_bytes"], most)
+            if variable == "flat":
+                self.assertEqual(json.loads(result.stdout)[0]["step_bytes"], 128 << 20)
 
     def test_one_voice_under_mpirun(self):
         result = sluice(*RUN, "--json", ranks=2)
