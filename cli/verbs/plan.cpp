@@ -36,7 +36,7 @@ struct PlanVerb {
   int variables = 1;
   std::string decomposition = "blocks";
   bool is_fixed = false;
-  double period_s = 0;
+  std::optional<double> period_s;
   std::string machine = "lustre-today";
   std::string storage = "direct";
   std::string durability = "step";
@@ -48,6 +48,7 @@ struct PlanVerb {
   std::string sample_variable;
   std::string picture;
   bool json = false;
+  std::string described;  ///< options that were given of what a record has, with commas
 };
 
 constexpr std::array planned_kinds{Kind::i8,  Kind::i16, Kind::i32, Kind::i64,
@@ -124,7 +125,7 @@ sim::Described described(const PlanVerb& verb, const sim::Machine& machine) {
   Options options;
   settings::find_option("budget_bytes")->set(options, verb.budget);
   run.budget_bytes = options.budget_bytes;
-  run.period_s = verb.period_s;
+  run.period_s = verb.period_s.value_or(verb.recorded ? verb.recorded->period_s : 0);
   run.is_direct = verb.storage == "direct";
   run.is_synced = verb.durability == "step";
   run.seeds.clear();
@@ -190,6 +191,8 @@ void print_json(const PlanVerb& verb, const sim::Machine& machine, const sim::De
       {"chosen", advice.chosen},
       {"why", advice.why},
       {"recorded", verb.recorded ? Json(verb.recorded->about) : Json()},
+      {"left_out",
+       verb.recorded && !verb.recorded->left_out.empty() ? Json(verb.recorded->left_out) : Json()},
       {"auto", advice.automatic ? json_of(*advice.automatic) : Json()},
       {"auto_of_any_files", advice.automatic_of_any ? json_of(*advice.automatic_of_any) : Json()},
       {"toml", toml_of(verb, chosen)}};
@@ -233,13 +236,13 @@ int list_machines(bool as_json) {
 
 /// What the options leave open comes from the record.
 void take_record(const Context& context, PlanVerb& verb) {
-  if (!verb.shapes.empty()) {
-    throw Error(Code::invalid_argument, "--from has the shapes: leave --shape out");
+  if (!verb.described.empty()) {
+    throw Error(Code::invalid_argument,
+                "--from has what was written, and how: leave " + verb.described + " out");
   }
   verb.recorded =
       read_record(exec::read_on_root(context.transport, context.storage, verb.from), verb.from);
   verb.ranks = verb.ranks != 0 ? verb.ranks : verb.recorded->job.ranks;
-  verb.period_s = verb.period_s > 0 ? verb.period_s : verb.recorded->period_s;
 }
 
 int plan_run(const Context& context, PlanVerb verb) {
@@ -253,6 +256,10 @@ int plan_run(const Context& context, PlanVerb verb) {
   }
   if (!verb.picture.empty()) {
     throw Error(Code::invalid_argument, "--plot draws what --compress measures: name a sample");
+  }
+  if (!verb.sample_variable.empty()) {
+    throw Error(Code::invalid_argument,
+                "--variable is one that --compress measures: name a sample");
   }
   if (!verb.from.empty()) {
     take_record(context, verb);
@@ -334,6 +341,17 @@ void add_plan_options(CLI::App* command, PlanVerb& verb) {
   command->add_flag("--json", verb.json, "print JSON");
 }
 
+/// Those of the options that were given, with commas.
+std::string given_of(const CLI::App& command, std::initializer_list<const char*> names) {
+  std::string given;
+  for (const char* name : names) {
+    if (command.count(name) != 0) {
+      given += (given.empty() ? "" : ", ") + std::string(name);
+    }
+  }
+  return given;
+}
+
 }  // namespace
 
 void add_plan(CLI::App& app, Run& run) {
@@ -349,8 +367,11 @@ void add_plan(CLI::App& app, Run& run) {
                "HDF5 too, if they are in the folders of HDF5_PLUGIN_PATH.\n",
                plan_examples);
   add_plan_options(command, *verb);
-  command->callback(
-      [&run, verb] { run = [verb](const Context& context) { return plan_run(context, *verb); }; });
+  command->callback([&run, verb, command] {
+    verb->described =
+        given_of(*command, {"--shape", "--type", "--variables", "--decomposition", "--fixed"});
+    run = [verb](const Context& context) { return plan_run(context, *verb); };
+  });
 }
 
 }  // namespace sluice::cli

@@ -96,11 +96,41 @@ class Plan(unittest.TestCase):
                                 (["--shape", "9", "--nodes", 99], "99 nodes"),
                                 (["--shape", "9", "--machine", "eniac"], "eniac"),
                                 (["--shape", "9", "--period", "nan"], "nan"),
+                                (["--shape", "9", "--variable", "x"], "--compress"),
                                 ([], "--shape")):
             result = sluice("plan", "--ranks", 8, *arguments)
             self.assertEqual((result.returncode, result.stdout), (BAD_INPUT, ""), arguments)
             self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
             self.assertIn(what, result.stderr)
+
+    def test_of_a_record(self):
+        record = new_path(".json")
+        series = {"path": "out.h5", "ranks": 96, "steps": 10, "open_s": 6000, "write_s": 10,
+                  "independent_write_bytes": 4096, "independent_write_calls": 3,
+                  "collective_writes": [{"bytes": 10 << 30, "mean_run_bytes": 1 << 20,
+                                         "interleaved": True}]}
+        with open(record, "w", encoding="utf-8") as file:
+            json.dump({"sluice_mpiio_record": 1, "series": [series]}, file)
+        run = ("plan", "--from", record, "--machine", "archer", "--seeds", 1)
+
+        def planned_of(*more):
+            result = sluice(*run, *more, "--json")
+            self.assertEqual(result.returncode, FINE, result.stderr)
+            return json.loads(result.stdout)
+
+        # The period of the record, unless one is given: 0 is one.
+        plan = planned_of()
+        self.assertLess(best(plan, "forward"), best(plan, "collective"))
+        bare = planned_of("--period", 0)
+        self.assertAlmostEqual(best(bare, "forward"), best(bare, "forward", "durable_s"))
+        self.assertEqual(plan["left_out"], "left out: 4.0 KiB by 3 independent writes")
+        self.assertIsNone(planned()["left_out"])
+        # What the record says cannot be said otherwise.
+        for words in (["--shape", "8x8"], ["--type", "float32"], ["--variables", 2],
+                      ["--decomposition", "slabs"], ["--fixed"]):
+            result = sluice(*run, *words)
+            self.assertEqual((result.returncode, result.stdout), (BAD_INPUT, ""), words)
+            self.assertIn(f"leave {words[0]} out", result.stderr)
 
     def test_the_sample_is_bounded_in_every_dimension(self):
         target = new_path()
