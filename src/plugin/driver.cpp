@@ -248,7 +248,7 @@ __attribute__((visibility("default"))) int H5PLget_plugin_type() {
 
 __attribute__((visibility("default"))) const void* H5PLget_plugin_info() {
   static const sluice::plugin::abi::Class driver = sluice::plugin::make_class();
-  sluice::plugin::report_to_run();
+  sluice::plugin::report_to_run(sluice::plugin::driver_storage());
   return &driver;
 }
 // NOLINTEND(readability-identifier-naming)

@@ -2,6 +2,8 @@
 // in one below it, for however short a time.
 #pragma once
 
+#include "storage/storage.hpp"
+
 namespace sluice::plugin {
 
 /// The environment variable that names the file of the report.
@@ -12,6 +14,6 @@ inline constexpr char loaded = '1';
 
 /// Says that an HDF5 loaded the driver, if the file is there. It is not on other nodes, and no more
 /// after the end of the run.
-void report_to_run() noexcept;
+void report_to_run(storage::Storage& storage) noexcept;
 
 }  // namespace sluice::plugin

@@ -73,7 +73,8 @@ class Usage(unittest.TestCase):
             self.assertEqual(bool(result.stdout), code == FINE)
         # A launcher in a launcher: the size of the outer one says nothing.
         for more in ({"PMI_SIZE": "4"}, {"SLURM_STEP_NUM_TASKS": "4"}):
-            result = self.run_under([], "ls", "grid.h5", OMPI_COMM_WORLD_SIZE="1", **nowhere, **more)
+            result = self.run_under([], "ls", "grid.h5", OMPI_COMM_WORLD_SIZE="1", **nowhere,
+                                    **more)
             self.assertEqual(result.returncode, BAD_INPUT)
 
     def test_in_a_program_of_one_rank(self):
