@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "commit/tools/new_file.hpp"
 #include "exec/transport/agree.hpp"
 #include "exec/transport/read_text.hpp"
+#include "layout/records/format.hpp"
+#include "records/new_files.hpp"
 #include "records/record_lines.hpp"
 #include "sluice/error.hpp"
 
@@ -15,11 +18,12 @@ using dialect::lines::Line;
 using dialect::lines::Scalar;
 using dialect::lines::Template;
 
-/// "traj.template" of "%d.traj".
+/// "traj.template" of "%d.traj"; "lines.template" of "%d".
 std::string template_file(const Template& layout) {
   const std::size_t at = layout.files.find("%d");
   const std::string rest = layout.files.substr(0, at) + layout.files.substr(at + 2);
-  return rest.substr(rest.find_first_not_of('.')) + ".template";
+  const std::size_t begin = rest.find_first_not_of('.');
+  return (begin == std::string::npos ? "lines" : rest.substr(begin)) + ".template";
 }
 
 }  // namespace
@@ -27,16 +31,16 @@ std::string template_file(const Template& layout) {
 commit::Converted convert_to_lines(const Context& context, const std::string& from,
                                    const std::string& folder) {
   RecordLines lines(context, from);
+  NewFiles files(context, folder);
+  std::vector<std::string> paths;
   exec::together(context.transport, [&] {
-    if (context.is_root()) {
-      context.storage.make_folder(folder);
-      context.storage.open(folder + "/" + template_file(lines.layout()), storage::Access::create)
+    if (context.is_root()) {  // the first one: with the template there are the texts
+      context.storage.open(files.begin(template_file(lines.layout())), storage::Access::create)
           ->write(0, std::as_bytes(std::span(lines.layout().text)));
     }
-  });
-  exec::together(context.transport, [&] {
     for (const std::uint64_t part : lines.own()) {
-      context.storage.open(folder + "/" + lines.layout().name_of(part), storage::Access::create);
+      paths.push_back(files.begin(lines.layout().name_of(part)));
+      context.storage.open(paths.back(), storage::Access::create);
     }
   });
   std::vector<std::uint64_t> written(lines.own().size(), 0);
@@ -52,14 +56,14 @@ commit::Converted convert_to_lines(const Context& context, const std::string& fr
         if (text.empty()) {
           continue;
         }
-        const std::string path = folder + "/" + lines.layout().name_of(lines.own()[i]);
-        context.storage.open(path, storage::Access::read_write)
+        context.storage.open(paths[i], storage::Access::read_write)
             ->write(written[i], std::as_bytes(std::span(text)));
         written[i] += text.size();
         bytes += static_cast<std::int64_t>(text.size());
       }
     });
   }
+  files.finish();
   context.transport.allreduce({&bytes, 1}, exec::Op::sum);
   return {lines.parts(), lines.groups(), static_cast<std::uint64_t>(bytes)};
 }
@@ -192,7 +196,11 @@ commit::Converted convert_from_lines(const Context& context, const std::string& 
       texts.emplace_back(context, folder + layout.name_of(first + i));
     }
   });
-  const auto records = open_records(context, to, Mode::create, static_cast<int>(own));
+  Options options;
+  options.format = layout::records::format_row.option;
+  commit::NewFile target(context.transport, context.storage, to, options);
+  const auto records =
+      open_records(context, target.building(), Mode::create, static_cast<int>(own));
   records->set_text(template_name, layout.text);
   std::uint64_t groups = 0;
   for (;; ++groups) {
@@ -218,6 +226,7 @@ commit::Converted convert_from_lines(const Context& context, const std::string& 
     records->commit();
   }
   records->close();
+  target.finish();
   return {files, groups, context.storage.open(to, storage::Access::read)->size()};
 }
 

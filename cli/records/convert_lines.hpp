@@ -11,7 +11,7 @@ namespace sluice::cli {
 
 /// Collective. Converts a file of records into a folder, which is created if necessary: one file
 /// for each part, and NAME.template with the template, NAME being what follows %d in it. Holds one
-/// group in memory. Error exists if a file exists.
+/// group in memory. The files get their names when all are complete. Error exists if a file exists.
 commit::Converted convert_to_lines(const Context& context, const std::string& from,
                                    const std::string& folder);
 

@@ -10,6 +10,7 @@
 #include "dialect/mfdn/records.hpp"
 #include "exec/transport/agree.hpp"
 #include "model/fill.hpp"
+#include "records/new_files.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::cli {
@@ -199,12 +200,13 @@ struct Turn {
   std::uint64_t count = 0;
 };
 
-Turn begin_turn(const Context& context, const std::string& folder,
-                const std::vector<std::int64_t>& lengths, std::uint64_t part) {
+Turn begin_turn(const Context& context, NewFiles& files, const std::vector<std::int64_t>& lengths,
+                std::uint64_t part) {
   Turn turn;
   if (part < lengths.size()) {
+    const std::string path = dialect::mfdn::record_path("", part + 1);
     turn.writer = std::make_unique<dialect::mfdn::RecordWriter>(
-        context.storage, dialect::mfdn::record_path(folder, part + 1));
+        context.storage, files.begin(path.substr(path.rfind('/') + 1)));
     turn.first = static_cast<std::uint64_t>(std::accumulate(
         lengths.begin(), lengths.begin() + static_cast<std::ptrdiff_t>(part), std::int64_t{0}));
     turn.count = static_cast<std::uint64_t>(lengths[part]);
@@ -253,11 +255,7 @@ commit::Converted convert_to_records(const Context& context, const std::string& 
   const std::vector<std::int64_t> lengths = read_lengths(input);
   const std::vector<std::uint32_t> vectors = find_vectors(input);
   require_lengths(input, lengths, vectors);
-  exec::together(context.transport, [&] {
-    if (context.is_root()) {
-      context.storage.make_folder(folder);
-    }
-  });
+  NewFiles files(context, folder);
   const auto rank = static_cast<std::uint64_t>(context.transport.rank());
   std::int64_t bytes = 0;
   std::vector<float> held;
@@ -265,7 +263,7 @@ commit::Converted convert_to_records(const Context& context, const std::string& 
        round += static_cast<std::uint64_t>(context.transport.size())) {
     Turn turn;
     exec::together(context.transport,
-                   [&] { turn = begin_turn(context, folder, lengths, round + rank); });
+                   [&] { turn = begin_turn(context, files, lengths, round + rank); });
     held.resize(turn.count);
     for (const std::uint32_t vector : vectors) {
       input.get(vector, 0, {{turn.first}, {turn.count}},
@@ -285,6 +283,7 @@ commit::Converted convert_to_records(const Context& context, const std::string& 
       }
     });
   }
+  files.finish();
   context.transport.allreduce({&bytes, 1}, exec::Op::sum);
   return {vectors.size(), 0, static_cast<std::uint64_t>(bytes)};
 }

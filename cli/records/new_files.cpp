@@ -1,0 +1,71 @@
+#include "records/new_files.hpp"
+
+#include <filesystem>
+
+#include "exec/transport/agree.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::cli {
+
+NewFiles::NewFiles(const Context& context, std::string folder)
+    : context_(context), folder_(std::move(folder)) {
+  const auto made = exec::on_root(context_.transport, 0, [&] {
+    const bool is_there = context_.storage.exists(folder_);
+    context_.storage.make_folder(folder_);
+    return std::vector<std::byte>{std::byte{!is_there}};
+  });
+  is_own_folder_ = made[0] != std::byte{0};
+}
+
+NewFiles::~NewFiles() {
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    try {
+      context_.storage.remove(building(i));
+    } catch (const Error&) {
+      continue;  // it was not created; or the next conversion replaces it
+    }
+  }
+  if (is_own_folder_) {
+    // The last rank removes it. A folder with files stays.
+    std::error_code error;
+    std::filesystem::remove(folder_, error);
+  }
+}
+
+std::string NewFiles::begin(const std::string& name) {
+  if (context_.storage.exists(folder_ + "/" + name)) {
+    throw Error(Code::exists, folder_ + "/" + name + ": exists already: choose another folder");
+  }
+  names_.push_back(name);
+  const std::string path = building(names_.size() - 1);
+  if (context_.storage.exists(path)) {
+    context_.storage.remove(path);  // of a conversion that was killed
+  }
+  return path;
+}
+
+void NewFiles::take_name() {
+  const std::size_t last = names_.size() - 1;
+  context_.storage.open(building(last), storage::Access::read_write)->sync();
+  context_.storage.rename_new(building(last), path_of(last));
+  names_.pop_back();
+}
+
+void NewFiles::finish() {
+  exec::together(context_.transport, [&] {
+    while (names_.size() > (context_.is_root() ? 1 : 0)) {
+      take_name();
+    }
+  });
+  exec::together(context_.transport, [&] {
+    if (!names_.empty()) {
+      take_name();
+    }
+    if (context_.is_root()) {
+      context_.storage.sync_directory(folder_ + "/.");
+    }
+  });
+  is_own_folder_ = false;
+}
+
+}  // namespace sluice::cli

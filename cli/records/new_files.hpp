@@ -1,0 +1,40 @@
+// Files of a folder that get their names only when all of them are complete.
+//
+// Invariants: an existing name is never replaced; files without their names are removed with the
+// object, and the folder if it was made for them; a reader that asks for the first file of the
+// first rank finds all of them if it finds that one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "verb.hpp"
+
+namespace sluice::cli {
+
+class NewFiles {
+ public:
+  /// Collective. Makes the folder if it is not there.
+  NewFiles(const Context& context, std::string folder);
+  ~NewFiles();
+  NewFiles(const NewFiles&) = delete;
+  NewFiles& operator=(const NewFiles&) = delete;
+
+  /// Local. The path of a file of this folder until finish(); nothing is there yet. Error exists if
+  /// a file has its name.
+  std::string begin(const std::string& name);
+  /// Collective. Syncs the files of all ranks, and names them.
+  void finish();
+
+ private:
+  std::string path_of(std::size_t i) const { return folder_ + "/" + names_[i]; }
+  std::string building(std::size_t i) const { return path_of(i) + ".sluice-convert"; }
+  void take_name();
+
+  const Context& context_;
+  std::string folder_;
+  bool is_own_folder_ = false;
+  std::vector<std::string> names_;  ///< of this rank's files that are not complete
+};
+
+}  // namespace sluice::cli

@@ -1,0 +1,117 @@
+"""sluice convert between records, wave functions and the files of a folder: what fails late leaves
+nothing that looks complete."""
+
+import filecmp
+import os
+import unittest
+
+import numpy
+from command import BAD_INPUT, DIFFERS, FINE, flip, new_path, sluice
+
+
+class Texts(unittest.TestCase):
+    def folder_of_texts(self, names="%d.x", late="3"):
+        """Two texts of three record groups, the last line of one of which is `late`."""
+        folder = new_path("")
+        os.makedirs(folder)
+        rest = names.replace("%d", "").lstrip(".")
+        with open(os.path.join(folder, rest + ".template"), "w", encoding="ascii") as file:
+            file.write(f"files {names}\n(i4) n:int32\n")
+        for part, last in ((1, "3"), (2, late)):
+            with open(os.path.join(folder, names.replace("%d", str(part))), "w",
+                      encoding="ascii") as file:
+                file.write("".join(f"{n:>4}\n" for n in ("1", "2", last)))
+        return folder, os.path.join(folder, rest + ".template")
+
+    def test_texts_that_are_wrong_late_leave_nothing(self):
+        for ranks in (0, 2):
+            folder, template = self.folder_of_texts(late="zz")
+            target = os.path.join(folder, "records")
+            before = sorted(os.listdir(folder))
+            result = sluice("convert", template, target, ranks=ranks)
+            self.assertEqual(result.returncode, BAD_INPUT, result.stderr)
+            self.assertIn("2.x, line 3", result.stderr)
+            self.assertEqual(sorted(os.listdir(folder)), before)
+            with open(os.path.join(folder, "2.x"), "r+", encoding="ascii") as file:
+                file.write("   1\n   2\n   3\n")
+            result = sluice("convert", template, target, ranks=ranks)
+            self.assertEqual(result.returncode, FINE, result.stderr)
+            self.assertEqual(sorted(os.listdir(folder)), sorted([*before, "records"]))
+            self.assertEqual(sluice("convert", template, target).returncode, BAD_INPUT)
+
+    def test_records_that_are_damaged_late_leave_no_texts(self):
+        folder, template = self.folder_of_texts(late="7777")
+        records = os.path.join(folder, "records")
+        self.assertEqual(sluice("convert", template, records).returncode, FINE)
+        with open(records, "rb") as file:
+            last = file.read().rfind((7777).to_bytes(4, "little"))
+        for ranks in (0, 2):
+            texts = os.path.join(folder, f"again-{ranks}")
+            self.assertEqual(self.flipped(records, last, texts, ranks).returncode, DIFFERS)
+            self.assertFalse(os.path.exists(texts))
+            os.makedirs(texts)  # one that is there stays
+            self.assertEqual(self.flipped(records, last, texts, ranks).returncode, DIFFERS)
+            self.assertEqual(os.listdir(texts), [])
+            with open(os.path.join(texts, "1.x.sluice-convert"), "w", encoding="ascii") as file:
+                file.write("of one that was killed")
+            result = sluice("convert", records, texts, "--format", "lines", ranks=ranks)
+            self.assertEqual(result.returncode, FINE, result.stderr)
+            self.assertEqual(sorted(os.listdir(texts)), ["1.x", "2.x", "x.template"])
+            for name in ("1.x", "2.x", "x.template"):
+                self.assertTrue(filecmp.cmp(os.path.join(folder, name), os.path.join(texts, name),
+                                            shallow=False))
+            result = sluice("convert", records, texts, "--format", "lines", ranks=ranks)
+            self.assertEqual((result.returncode, "exists" in result.stderr), (BAD_INPUT, True))
+            self.assertEqual(len(os.listdir(texts)), 3)
+
+    @staticmethod
+    def flipped(records, at, texts, ranks):
+        flip(records, at)
+        try:
+            return sluice("convert", records, texts, "--format", "lines", ranks=ranks)
+        finally:
+            flip(records, at)
+
+    def test_names_of_texts_without_an_ending(self):
+        for names, template in (("%d", "lines.template"), ("%d..", "lines.template"),
+                                ("part%d", "part.template")):
+            folder, given = self.folder_of_texts(names)
+            records, texts = new_path(""), new_path("")
+            self.assertEqual(sluice("convert", given, records).returncode, FINE)
+            result = sluice("convert", records, texts, "--format", "lines")
+            self.assertEqual(result.returncode, FINE, result.stderr)
+            self.assertEqual(sorted(os.listdir(texts)),
+                             sorted([names.replace("%d", str(n)) for n in (1, 2)] + [template]))
+            again = sluice("convert", os.path.join(texts, template), new_path(""))
+            self.assertEqual(again.returncode, FINE, again.stderr)
+
+    def test_states_that_are_damaged_late_leave_no_files(self):
+        folder = new_path("")
+        os.makedirs(folder)
+        for part in (1, 2, 3):
+            with open(os.path.join(folder, f"mfdn_smwf{part:03}"), "wb") as file:
+                for state in (1, 2):
+                    values = numpy.full(5, 10 * part + state, "f4").tobytes()
+                    mark = len(values).to_bytes(4, "little")
+                    file.write(mark + values + mark)
+        states = new_path()
+        self.assertEqual(sluice("convert", folder, states, "--compress", "none").returncode, FINE)
+        with open(states, "rb") as file:
+            last = file.read().rfind(numpy.full(5, 32, "f4").tobytes())
+        for ranks in (0, 2):
+            target = new_path("")
+            flip(states, last)
+            result = sluice("convert", states, target, "--format", "mfdn", ranks=ranks)
+            self.assertEqual(result.returncode, DIFFERS, result.stderr)
+            self.assertFalse(os.path.exists(target))
+            flip(states, last)
+            result = sluice("convert", states, target, "--format", "mfdn", ranks=ranks)
+            self.assertEqual(result.returncode, FINE, result.stderr)
+            self.assertEqual(sorted(os.listdir(target)), sorted(os.listdir(folder)))
+            for name in os.listdir(folder):
+                self.assertTrue(filecmp.cmp(os.path.join(folder, name), os.path.join(target, name),
+                                            shallow=False))
+
+
+if __name__ == "__main__":
+    unittest.main()
