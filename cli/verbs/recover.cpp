@@ -150,10 +150,7 @@ int recover(const Context& context, const RecoverOptions& options) {
         tell("{}", outcome_text(path, outcome));
       }
     } catch (const Error& e) {
-      if (options.files.size() == 1) {
-        throw;
-      }
-      code = bad_input;  // the other files may be good
+      code = bad_input;  // whatever it is; the other files may be good
       if (context.is_root()) {
         std::fflush(stdout);
         show_error(message_of(e));

@@ -2,10 +2,12 @@
 driver, its exit code and signals are its own, and where its HDF5 cannot load the driver, or the
 import comes too late, that is said."""
 
+import json
 import os
 import pty
 import shlex
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -184,6 +186,34 @@ def test_import(folder):
     assert (done.returncode, done.stdout) == (0, "True\n"), done
     late = start(sys.executable, "-c", "import h5py\n" + load, env=environment)
     assert late.returncode != 0 and "comes too late" in late.stderr, late
+
+
+def test_recover_of_what_another_program_changed(folder):
+    # One file or several: 2, and JSON.
+    path = folder + "/k.h5"
+    script = """
+import h5py, numpy, os, sys
+f = h5py.File(sys.argv[1], "w")
+f["x"] = numpy.arange(1000.0)
+f.flush()
+f["x"][:] = 7
+f.flush()
+os._exit(0)
+"""
+    start(COMMAND, "run", "--", sys.executable, "-c", script, path,
+          env={**os.environ, "HDF5_DRIVER_CONFIG": "apply=later"})
+    with open(path, "r+b") as file:
+        at = file.read().find(struct.pack("<2d", 1, 2))
+        file.seek(at)
+        file.write(struct.pack("<d", 42))
+    sound = folder + "/l.h5"
+    start(sys.executable, "-c", PROGRAM, sound)
+    for files in ([path], [path, sound]):
+        done = start(COMMAND, "recover", "--json", *files)
+        assert done.returncode == 2 and "neither those before" in done.stderr, done
+        assert [one["found"] for one in json.loads(done.stdout)] == \
+            ["error", "no journal"][:len(files)]
+        assert start(COMMAND, "recover", *files).returncode == 2
 
 
 def main():
