@@ -167,8 +167,11 @@ class Watch {
         return give_up();
       }
       pulse_.draw(shown_, quiet_s);
-      std::this_thread::sleep_for(
-          std::chrono::duration<double>(std::max(options_.every_s, 9 * took_s)));
+      double pause_s = std::max(options_.every_s, 9 * took_s);
+      if (options_.timeout_s > 0) {
+        pause_s = std::min(pause_s, options_.timeout_s - quiet_s);
+      }
+      std::this_thread::sleep_for(std::chrono::duration<double>(pause_s));
     }
   }
 

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import time
 import unittest
 
 from command import BAD_INPUT, COMMAND, DIFFERS, FINE, FOLDER, new_path, sluice
@@ -61,6 +62,14 @@ class Watching(unittest.TestCase):
         self.assertEqual(result.returncode, DIFFERS)
         self.assertIn("2 of 5 steps after 200 ms without a new one", result.stderr)
         self.assertEqual(sluice("watch", target, "--timeout", 0.2).returncode, FINE)
+
+    def test_a_long_pause_does_not_prolong_it(self):
+        target = new_path()
+        self.assertEqual(write(target, 2, 0).wait(60), 0)
+        for words in ((target,), ("never.h5",)):
+            began = time.monotonic()
+            sluice("watch", *words, "--timeout", 0.3, "--every", 20)
+            self.assertLess(time.monotonic() - began, 10)
 
     def test_a_file_that_never_comes(self):
         result = sluice("watch", "never.h5", "--timeout", 0.2)
