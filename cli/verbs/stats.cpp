@@ -84,6 +84,7 @@ struct Sums {
   std::array<double, 3> box_nm{};
   std::vector<std::int64_t> profile;  ///< by type and bin: particles
   std::int64_t without_place = 0;     ///< particles whose position is no number
+  std::int64_t of_other_types = 0;    ///< particles of types that have no profile
   PartSums parts;
 };
 
@@ -187,7 +188,11 @@ class Reader {
     const std::int64_t type = type_at == Line::npos ? 1 : values[type_at].integer;
     const double edge = sums_.box_nm[axis_];
     const std::array<double, 3> x = {values[at].real, values[at + 1].real, values[at + 2].real};
-    if (!(edge <= 0) && type >= 1 && type <= most_types) {
+    if (edge <= 0) {
+      // A box that is not there.
+    } else if (type < 1 || type > most_types) {
+      ++sums_.of_other_types;
+    } else {
       count_at(static_cast<int>(type - 1), x[axis_] / edge);
     }
     if (chain_.wanted == 0) {
@@ -233,6 +238,7 @@ Sums Reader::share(exec::Transport& transport) {
   }
   transport.allreduce(sums_.profile, exec::Op::sum);
   transport.allreduce({&sums_.without_place, 1}, exec::Op::sum);
+  transport.allreduce({&sums_.of_other_types, 1}, exec::Op::sum);
   for (const auto& told : transport.gather(told_.take(), 0)) {
     model::ByteReader in(told);
     while (!in.at_end()) {
@@ -273,6 +279,9 @@ Json describe(const StatsVerb& verb, const Sums& sums) {
   if (sums.without_place != 0) {
     json["without_place"] = sums.without_place;
   }
+  if (sums.of_other_types != 0) {
+    json["of_other_types"] = sums.of_other_types;
+  }
   Json chains = Json::array();
   for (const auto& [length, alike] : sums.parts.chains) {
     if (length >= 2) {
@@ -312,6 +321,10 @@ void print_group(const StatsVerb& verb, const Json& group, std::uint64_t number)
   if (group.contains("without_place")) {
     tell("  {} without a place: the position or the box is no finite number\n",
          count_text(group["without_place"].get<std::uint64_t>(), "particle"));
+  }
+  if (group.contains("of_other_types")) {
+    tell("  {} of types that are not 1 to {}: not in the densities\n",
+         count_text(group["of_other_types"].get<std::uint64_t>(), "particle"), most_types);
   }
   if (group.contains("chains")) {
     Table table({">particles", ">molecules", ">radius of gyration in nm"});

@@ -92,6 +92,16 @@ def test_particles_without_a_place_are_told(tmp_path):
     assert "3 particles without a place" in sluice("stats", path)
 
 
+def test_particles_of_types_without_a_profile_are_told(tmp_path):
+    rows = [f"{i + 1:10d}{kind:4d}{0:10.5f}{0:10.5f}{0.5:10.5f}"
+            for i, kind in enumerate([1, 0, 64, 65, 999, -1])]
+    path = records(tmp_path / "texts", HEAD, LINE, [head_row(len(rows)), *rows])
+    group = json.loads(sluice("stats", path, "--json"))[0]
+    assert set(group["density_nm3"]) == {"1", "64"}
+    assert group["of_other_types"] == 4
+    assert "4 particles of types that are not 1 to 64" in sluice("stats", path)
+
+
 def test_a_step_of_64_bits_stays_one(tmp_path):
     row = f"{1:10d}{1:4d}{0:10.5f}{0:10.5f}{1:10.5f}"
     path = records(tmp_path / "texts", HEAD, LINE, [head_row(1, 2**33), row])
