@@ -123,6 +123,14 @@ std::vector<Candidate> candidates_of(exec::Transport& transport) {
   return found;
 }
 
+/// One rank of each node. Collective.
+bool is_first_of_node(exec::Transport& transport) {
+  std::vector<std::int64_t> first(static_cast<std::size_t>(transport.nodes()), transport.size());
+  first[static_cast<std::size_t>(transport.node())] = transport.rank();
+  transport.allreduce(first, exec::Op::min);
+  return first[static_cast<std::size_t>(transport.node())] == transport.rank();
+}
+
 /// A folder of its own on the file system under test, removed at the end.
 class Workplace {
  public:
@@ -150,7 +158,7 @@ class Workplace {
       std::filesystem::remove_all(entry, error);
     }
   }
-  /// Local, on rank 0: drops what was written from the page cache.
+  /// Local: drops what was written from the page cache of this node.
   void make_cold(storage::Storage& storage) const {
     std::error_code error;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path_, error)) {
@@ -182,7 +190,8 @@ class Bench {
         verb_(verb),
         storage_(storage::make("auto")),
         place_(context.transport, verb.folder),
-        candidates_(candidates_of(context.transport)) {}
+        candidates_(candidates_of(context.transport)),
+        is_first_of_node_(is_first_of_node(context.transport)) {}
 
   void run() {
     const std::uint64_t mib = choose_size();
@@ -263,7 +272,9 @@ class Bench {
     exec::together(transport_, [&] { place_.empty(); });
     write(candidate);
     exec::together(transport_, [&] {
-      if (transport_.rank() == 0) place_.make_cold(*storage_);
+      if (is_first_of_node_) {
+        place_.make_cold(*storage_);
+      }
     });
     read(candidate);
   }
@@ -321,6 +332,7 @@ class Bench {
   std::shared_ptr<storage::Storage> storage_;
   Workplace place_;
   std::vector<Candidate> candidates_;
+  bool is_first_of_node_;
   std::vector<double> data_;
   std::vector<double> found_;
   SteadyClock::time_point begin_ = SteadyClock::now();

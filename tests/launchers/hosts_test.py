@@ -33,6 +33,21 @@ class Hosts(unittest.TestCase):
             self.assertEqual(done.returncode, 0, f"{strategy}: {done.stderr}")
             demo.check(self, self.folder, path, strategy)
 
+    def test_bench_reads_from_the_disk_on_each(self):
+        # One rank of each host empties the page cache that is its host's.
+        log = os.path.join(self.folder, "advice")
+        done = self.hosts.run(
+            0, [*self.hosts.mpirun(), "-n", "4", "-x", "SLUICE_ADVICE_LOG", "-x", "LD_PRELOAD=" +
+                os.environ["SLUICE_TOLD_ADVICE"], os.path.join(BUILD, "cli", "sluice"), "bench",
+                "--on", self.folder, "--mib", "1", "--seconds", "1"],
+            env={**os.environ, "SLUICE_ADVICE_LOG": log})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(log, encoding="ascii") as file:
+            told = file.read().split()
+        counts = [told.count(name) for name in self.hosts.names]
+        self.assertGreater(counts[0], 0)
+        self.assertEqual(counts, 2 * [len(told) // 2])
+
     def test_demo(self):
         command, environment = demo.demo(self.hosts.mpirun())
         done = self.hosts.run(0, command, cwd=self.folder,
