@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 
+#include "problem.hpp"
 #include "sluice/checkpoint.hpp"
 
 namespace parabmu {
@@ -191,7 +192,8 @@ class Iteration {
 
 /// Where the iterations are: the same on every rank.
 struct Progress {
-  double first = 0;  ///< squared norm of the first residual, which only this model and load have
+  std::uint64_t problem = 0;  ///< `problem_of`
+  double first = 0;           ///< squared norm of the first residual
   double relative = 1;
   std::uint64_t iterations = 0;
 };
@@ -199,15 +201,17 @@ struct Progress {
 /// Goes on from what a run before has saved. Collective.
 void restore(sluice::Checkpoint& state, const std::string& path, Iteration& iteration,
              Progress& at) {
-  const double first = at.first;
+  const std::uint64_t problem = at.problem;
   iteration.register_in(state);
+  state.value("problem", at.problem);
   state.value("first", at.first);
   state.value("relative", at.relative);
   state.value("iterations", at.iterations);
   state.restore();
-  if (at.first != first) {
-    throw Error(Code::invalid_argument,
-                path + ": is a checkpoint of another model or load: move it away");
+  if (at.problem != problem) {
+    throw Error(Code::invalid_argument, path +
+                                            ": is a checkpoint of another model, material, voxel "
+                                            "size or load: move it away");
   }
 }
 
@@ -224,13 +228,14 @@ Solution solve(MPI_Comm comm, const Mesh& mesh, const Load& load, const SolverOp
   }
   Solution solution;
   Iteration iteration(comm, mesh, load);
-  Progress at{.first = iteration.begin()};
+  Progress at{.problem = 0, .first = iteration.begin()};
   std::optional<sluice::Checkpoint> state;
   if (at.first == 0) {
     at.relative = 0;
   } else if (!options.checkpoint.empty()) {
     state.emplace(comm, options.checkpoint,
                   sluice::CheckpointOptions{.interval_calls = options.checkpoint_every});
+    at.problem = problem_of(comm, mesh, load);
     restore(*state, options.checkpoint, iteration, at);
   }
   solution.resumed = at.iterations;

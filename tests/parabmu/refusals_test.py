@@ -1,6 +1,7 @@
 """What is wrong is refused in one line, on one rank, with the line's number."""
 
 import os
+import shutil
 import unittest
 
 import case
@@ -66,6 +67,12 @@ class Refusals(unittest.TestCase):
         nothing = CASE.script().replace("SELECT_NODE_FILE constraints.txt", "")
         self.refused(nothing, "nothing holds the model")
 
+    def test_other_materials_after_a_load(self):
+        case.write(CASE.folder, "one.txt", "1 17000 0.3 1\n")
+        script = CASE.script().replace("COMPUTE_SED", "LOAD_MATERIALS_FILE one.txt\nCOMPUTE_SED")
+        self.refused(script, "script:11: LOAD_MATERIALS_FILE: a.model: ",
+                     "material 2 is not in the materials")
+
     def test_netcdf_models(self):
         made = case.convert(CASE.folder, "a.model", "a.nc")
         self.assertEqual(made.returncode, 0, made.stderr)
@@ -77,6 +84,46 @@ class Refusals(unittest.TestCase):
         case.convert(CASE.folder, "a.model", "b.nc", "--grid", grid)
         self.refused(CASE.script(load="LOAD_MCTSCANPAR", model="b.nc").replace(
             "materials.txt", "one.txt"), "material 2 is not in the materials")
+
+
+class Checkpoints(unittest.TestCase):
+    """A checkpoint of another problem is refused, though its shapes are the same."""
+
+    def setUp(self):
+        self.folder = case.new_folder()
+        for name in ("a.model", "materials.txt", "constraints.txt"):
+            shutil.copy(os.path.join(CASE.folder, name), self.folder)
+        self.change("constraints.txt", "0.001", "0")  # the first residual is then the forces
+        self.assertEqual(self.ran(most=20).returncode, 0)
+
+    def change(self, name, old, new):
+        text = case.read(self.folder, name).decode()
+        self.assertIn(old, text)
+        case.write(self.folder, name, text.replace(old, new))
+
+    def ran(self, most=40, ranks=3, size="0.1 0.1 0.1 1"):
+        script = CASE.script(most=most, before="CHECKPOINT state.h5 10")
+        return case.run(self.folder, script.replace("0.1 0.1 0.1 1", size), ranks)
+
+    def refused(self, result):
+        self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+        self.assertIn("state.h5: is a checkpoint of another model", result.stderr)
+
+    def test_the_same_problem_goes_on(self):
+        result = self.ran(ranks=2)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("went on from iteration 20", result.stdout)
+
+    def test_other_materials(self):
+        self.change("materials.txt", "17000", "21000")
+        self.refused(self.ran(ranks=2))
+
+    def test_another_voxel_size(self):
+        self.refused(self.ran(size="0.2 0.1 0.1 1"))
+
+    def test_the_load_negated(self):
+        self.change("constraints.txt", "-0.5", "0.5")
+        self.refused(self.ran())
 
 
 class BadTexts(unittest.TestCase):
