@@ -20,4 +20,7 @@ Voxels load_text(MPI_Comm comm, const std::string& path, const Grid& grid,
 Voxels load_parallel(MPI_Comm comm, const std::string& path, const Grid& grid,
                      const Materials& materials, bool balance);
 
+/// Error format where a voxel's material is none of `materials`. `path`: of the model. Local.
+void check_cells(const std::string& path, const Voxels& voxels, const Materials& materials);
+
 }  // namespace parabmu

@@ -35,27 +35,6 @@ Distribution equal_planes(std::uint64_t planes, int ranks) {
   return result;
 }
 
-void check_cells(const std::string& path, const Voxels& voxels, const Materials& materials) {
-  std::array<bool, 256> met{};
-  // Voxels of one material lie side by side: a word like the last one has nothing new.
-  std::uint64_t last = 0;
-  const std::size_t bytes = voxels.materials.size();
-  for (std::size_t at = 0; at < bytes; at += sizeof last) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, voxels.materials.data() + at, std::min(sizeof word, bytes - at));
-    for (std::size_t i = 0; word != last && i < sizeof word; ++i) {
-      met[word >> (8 * i) & 0xFF] = true;
-    }
-    last = word;
-  }
-  for (std::size_t id = 1; id < met.size(); ++id) {
-    if (met[id] && !materials[id]) {
-      throw Error(Code::format,
-                  path + ": material " + std::to_string(id) + " is not in the materials file");
-    }
-  }
-}
-
 /// Own planes and the halo below them.
 void read_planes(sluice::File& file, sluice::Variable variable, int rank, Voxels& voxels) {
   const std::uint64_t begin = voxels.planes.begin(rank);
@@ -215,6 +194,27 @@ Voxels load_records(MPI_Comm comm, sluice::File& file, const std::string& path, 
 }
 
 }  // namespace
+
+void check_cells(const std::string& path, const Voxels& voxels, const Materials& materials) {
+  std::array<bool, 256> met{};
+  // Voxels of one material lie side by side: a word like the last one has nothing new.
+  std::uint64_t last = 0;
+  const std::size_t bytes = voxels.materials.size();
+  for (std::size_t at = 0; at < bytes; at += sizeof last) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, voxels.materials.data() + at, std::min(sizeof word, bytes - at));
+    for (std::size_t i = 0; word != last && i < sizeof word; ++i) {
+      met[word >> (8 * i) & 0xFF] = true;
+    }
+    last = word;
+  }
+  for (std::size_t id = 1; id < met.size(); ++id) {
+    if (met[id] && !materials[id]) {
+      throw Error(Code::format,
+                  path + ": material " + std::to_string(id) + " is not in the materials file");
+    }
+  }
+}
 
 Voxels load_parallel(MPI_Comm comm, const std::string& path, const Grid& grid,
                      const Materials& materials, bool balance) {

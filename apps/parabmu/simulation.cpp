@@ -72,7 +72,12 @@ void Simulation::carry_out(const Command& command) {
   if (name == "LOAD_MATERIALS_FILE") {
     materials_file_ = command.arguments[0];
     Materials found;
-    agree(comm_, [&] { found = read_materials(materials_file_); });
+    agree(comm_, [&] {
+      found = read_materials(materials_file_);
+      if (voxels_) {
+        check_cells(model_file_, *voxels_, found);
+      }
+    });
     materials_ = found;
     mesh_.reset();
     solution_.reset();
@@ -137,6 +142,7 @@ void Simulation::load(const Command& command) {
   }
   const Grid grid = grid_of(command);
   const std::string& path = command.arguments[3];
+  model_file_ = path;
   voxels_.reset();
   mesh_.reset();
   solution_.reset();

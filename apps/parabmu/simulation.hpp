@@ -53,6 +53,7 @@ class Simulation {
   std::string script_;
   std::string residuals_path_;
   std::string materials_file_;
+  std::string model_file_;  ///< of voxels_
   std::optional<Materials> materials_;
   std::optional<std::array<double, 3>> voxel_size_;
   SolverOptions solver_;
