@@ -40,6 +40,7 @@ module h5md
     procedure :: open => open_file
     procedure :: reopen
     procedure :: print_step
+    procedure :: is_settled
     procedure :: close => close_file
   end type h5md_file
 
@@ -232,6 +233,13 @@ contains
       at = at + widths(i)
     end do
   end subroutine
+
+  !> Is on disk what was printed? Waits for it, at most `seconds`; every rank asks.
+  logical function is_settled(self, seconds)
+    class(h5md_file), intent(inout) :: self
+    real(real64), intent(in) :: seconds
+    call self%file%drain(seconds, is_settled)
+  end function
 
   !> Collective.
   subroutine close_file(self)

@@ -99,7 +99,10 @@ contains
   subroutine save_if_due()
     prints = out%prints
     confs = out%confs
-    if (saved%due()) call saved%save(time=state%step * run%time_step_ps)
+    if (saved%due()) then
+      call out%settle(MPI_COMM_WORLD)
+      call saved%save(time=state%step * run%time_step_ps)
+    end if
     is_ending = saved%ending()
   end subroutine
 

@@ -64,6 +64,7 @@ module output
     type(h5md_file) :: trajectory
     type(vtk_files) :: scene
     character(len=:), allocatable :: folder, options
+    logical :: is_on_its_way(files) = .false. !< of records: a group that was not durable at once
     real(real64), public :: seconds = 0      !< that this process has spent here
     integer, public :: prints = 0, confs = 0 !< made so far, by the runs before too
   contains
@@ -73,6 +74,7 @@ module output
     procedure :: write_step
     procedure :: add_conf
     procedure :: write_conf
+    procedure :: settle
     procedure :: close => close_output
   end type run_output
 
@@ -283,9 +285,9 @@ contains
     integer(int64) :: began
     if (.not. self%is_records) return
     call system_clock(began)
-    call file_dwrite(self%fp(:, traj))
-    call file_dwrite(self%fp(:, wvalues))
-    call file_dwrite(self%fp(:, energies))
+    call write_group(self, traj)
+    call write_group(self, wvalues)
+    call write_group(self, energies)
     call count_since(self, began)
   end subroutine
 
@@ -407,7 +409,45 @@ contains
     integer(int64) :: began
     if (.not. is_file_of_records(self, conf)) return
     call system_clock(began)
-    call file_dwrite(self%fp(:, conf))
+    call write_group(self, conf)
+    call count_since(self, began)
+  end subroutine
+
+  !> Collective.
+  subroutine write_group(self, file)
+    class(run_output), intent(inout) :: self
+    integer, intent(in) :: file
+    logical :: is_durable
+    call file_dwrite(self%fp(:, file), is_durable)
+    self%is_on_its_way(file) = .not. is_durable
+  end subroutine
+
+  !> Waits until what was written is on disk (strategy `forward` writes in the background): a
+  !> checkpoint that counts it may then be saved. Collective over comm.
+  subroutine settle(self, comm)
+    class(run_output), intent(inout) :: self
+    type(MPI_Comm), intent(in) :: comm
+    integer(int64) :: began
+    logical :: is_there
+    integer :: file
+    call system_clock(began)
+    ! The ranks wait together: where they are of several nodes, each needs the others meanwhile.
+    do
+      is_there = .true.
+      if (self%trajectory%is_open()) is_there = self%trajectory%is_settled(1.0_real64)
+      if (self%scene%is_open()) is_there = self%scene%is_settled(1.0_real64)
+      call MPI_Allreduce(MPI_IN_PLACE, is_there, 1, MPI_LOGICAL, MPI_LAND, comm)
+      if (is_there) exit
+    end do
+    call MPI_Allreduce(MPI_IN_PLACE, self%is_on_its_way, files, MPI_LOGICAL, MPI_LOR, comm)
+    do file = 1, files
+      if (.not. self%is_on_its_way(file)) cycle
+      ! fpio cannot wait for a group: a close does.
+      call file_dclose(self%fp(1, file))
+      call open_records(self%fp(1, file), path_of(self, file), self%options, &
+        merge(self%confs, self%prints, file == conf), comm)
+    end do
+    self%is_on_its_way = .false.
     call count_since(self, began)
   end subroutine
 

@@ -23,6 +23,7 @@ module vtk_scene
     procedure :: open => open_files
     procedure :: reopen
     procedure :: print_step
+    procedure :: is_settled
     procedure :: close => close_files
   end type vtk_files
 
@@ -130,6 +131,16 @@ contains
         start=[1, 1, self%first_plane + 1])
     end do
   end subroutine
+
+  !> Is on disk what was printed? Waits for it, at most `seconds` for each file; every rank asks.
+  logical function is_settled(self, seconds)
+    class(vtk_files), intent(inout) :: self
+    real(real64), intent(in) :: seconds
+    logical :: all(2)
+    call self%particles%drain(seconds, all(1))
+    call self%field%drain(seconds, all(2))
+    is_settled = all(1) .and. all(2)
+  end function
 
   !> Collective.
   subroutine close_files(self)

@@ -70,6 +70,7 @@ class Run {
       advance(++done_);
       report_if_wanted(*output);
       if (state_ && state_->due()) {
+        output->settle();  // the checkpoint says how many outputs there are
         state_->save(done_ * options_.physics.dt_fs * 1e-3);
       }
     }

@@ -29,6 +29,9 @@ class Output {
   virtual ~Output() = default;
   /// Stores the spins of this rank's atoms, in the order of sample.atoms. Collective.
   virtual void write(double time_ps, const Vec3* spins, const Vec3& magnetisation) = 0;
+  /// Waits until what was written is on disk: a checkpoint that counts it may then be saved.
+  /// Collective.
+  virtual void settle() {}
   /// Collective.
   virtual OutputCost close() = 0;
 };
@@ -45,6 +48,7 @@ class FileOutput : public Output {
   FileOutput(MPI_Comm comm, const Sample& sample, const Options& options, std::int64_t outputs = 0);
 
   void write(double time_ps, const Vec3* spins, const Vec3& magnetisation) override;
+  void settle() override;
   OutputCost close() override;
 
  private:
