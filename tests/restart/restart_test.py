@@ -95,7 +95,8 @@ class Test:
             ranks = self.source.choice([r for r in self.row.ranks if r != ranks])
             state = folder / "state.h5"
             before = state.stat().st_mtime_ns if state.exists() else None
-            run = self.start(folder, ranks, self.source.choice(("shared", "collective")))
+            run = self.start(folder, ranks, self.source.choice(
+                ("shared", "collective", "forward")))
             wants = sum(self.done.values()) < self.kills
             if wants and self.wait_for_checkpoint(run, folder, before):
                 time.sleep(self.source.uniform(0, 0.3))
