@@ -19,6 +19,7 @@ void mfdn_phase_open();
 void mfdn_phase_write();
 void mfdn_phase_read();
 void mfdn_phase_close();
+void mfdn_phase_close_to_join();
 void mfdn_phase_join();
 void mfdn_phase_forget();
 std::int64_t mfdn_phase_check();
@@ -61,7 +62,7 @@ Values write_phase(World& world, const Job& job) {
   watch.mark("create_s");
   mfdn_phase_write();
   watch.mark("write_s");
-  mfdn_phase_close();
+  mfdn_phase_close_to_join();
   watch.mark("close_s");
   mfdn_phase_join();
   watch.mark("join_s");

@@ -25,8 +25,10 @@ contains
 
   subroutine create_file(self)
     class(flat_mpiio_store), intent(inout) :: self
+    integer :: code
     call open_with(self, MPI_MODE_CREATE + MPI_MODE_WRONLY)
-    call MPI_File_set_size(self%file, 0_MPI_OFFSET_KIND)
+    call MPI_File_set_size(self%file, 0_MPI_OFFSET_KIND, code)
+    call check(self, code)
     self%has_written = .true.
   end subroutine
 
@@ -119,20 +121,28 @@ contains
     class(flat_mpiio_store), intent(inout) :: self
     integer, intent(in) :: number
     integer(MPI_OFFSET_KIND) :: begin
+    integer :: code
     begin = 4 * (number - 1) * self%dimension
     if (self%piece == 0) then
       begin = begin + 4 * self%first
-      call MPI_File_set_view(self%file, begin, MPI_REAL, MPI_REAL, "native", MPI_INFO_NULL)
+      call MPI_File_set_view(self%file, begin, MPI_REAL, MPI_REAL, "native", MPI_INFO_NULL, code)
     else
       begin = begin + 4 * self%piece * self%rank
-      call MPI_File_set_view(self%file, begin, MPI_REAL, self%pieces, "native", MPI_INFO_NULL)
+      call MPI_File_set_view(self%file, begin, MPI_REAL, self%pieces, "native", MPI_INFO_NULL, &
+        code)
     end if
+    call check(self, code)
   end subroutine
 
   subroutine close_file(self)
     class(flat_mpiio_store), intent(inout) :: self
-    if (self%has_written .and. self%settings%sync) call MPI_File_sync(self%file)
-    call MPI_File_close(self%file)
+    integer :: code
+    if (self%has_written .and. self%settings%sync) then
+      call MPI_File_sync(self%file, code)
+      call check(self, code)
+    end if
+    call MPI_File_close(self%file, code)
+    call check(self, code)
     if (self%piece /= 0) call MPI_Type_free(self%pieces)
   end subroutine
 

@@ -16,6 +16,7 @@ module record_store
   type, extends(wave_store) :: process_store
     integer :: unit = -1
     logical :: has_written = .false.
+    logical :: is_joined = .false.  !< the parts are joined next: only the whole must last
   contains
     procedure :: create => create_files
     procedure :: open => open_files
@@ -71,7 +72,7 @@ contains
   subroutine close_files(self)
     class(process_store), intent(inout) :: self
     close (self%unit)
-    if (self%has_written .and. self%settings%sync) then
+    if (self%has_written .and. self%settings%sync .and. .not. self%is_joined) then
       call sync_path(record_path(self%path, self%rank + 1))
     end if
     call MPI_Barrier(self%comm)

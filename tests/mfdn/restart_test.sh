@@ -41,6 +41,24 @@ for ranks in 15 1 6; do
   same "gone on with on $ranks ranks"
 done
 
+# As many iterations as states, and fewer: refused in a line, before anything is read beyond its end.
+run 1 solve --states 2 --iterations 2 --file few.h5
+refused() {
+  local code=0
+  "${mpiexec[@]}" -n 1 "$mfdn" solve "${@:2}" --file few.h5 >log 2>&1 || code=$?
+  [ "$code" = 2 ] || fail "${*:2}: code $code: $(cat log)"
+  grep -q "^mfdn: $1" log || fail "${*:2}: $(cat log)"
+}
+refused '--iterations: at least as many as --states' --states 8 --iterations 5
+refused '--states: at least 1' --states 0
+
+# MPI-IO's errors are told: no size can be set, and nothing be synced, of a device.
+if run_mpiio=$("${mpiexec[@]}" -n 1 "$mfdn" solve --states 2 --backend mpiio --file /dev/null 2>&1)
+then
+  fail "written to a device: $run_mpiio"
+fi
+grep -q '^mfdn: /dev/null: ' <<<"$run_mpiio" || fail "$run_mpiio"
+
 # A checkpoint of another problem is refused.
 if "${mpiexec[@]}" -n 1 "$mfdn" solve --seed 2 --every 5 --checkpoint done.h5 >log 2>&1; then
   fail "another problem's checkpoint was taken"

@@ -16,7 +16,7 @@ module phases
   implicit none
   private
   public :: phase_settings, begin_phase, create_files, open_files, write_vectors, read_vectors, &
-    close_files, join_files, check_vectors, forget_vectors
+    close_files, close_to_join, join_files, check_vectors, forget_vectors
 
   type :: phase_settings
     character(len=16) :: backend = "hdf5"
@@ -114,6 +114,15 @@ contains
   end subroutine
 
   subroutine close_files() bind(c, name="mfdn_phase_close")
+    call store%close()
+  end subroutine
+
+  !> Before join_files: parts that are about to be joined need not be on the disk themselves.
+  subroutine close_to_join() bind(c, name="mfdn_phase_close_to_join")
+    select type (store)
+    type is (process_store)
+      store%is_joined = .true.
+    end select
     call store%close()
   end subroutine
 
