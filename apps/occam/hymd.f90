@@ -22,7 +22,9 @@ contains
     character(len=500) :: line, key, list
     character(len=:), allocatable :: unused
     integer :: unit, status, i, dihedrals
+    integer :: rules(3) !< so far, of chi, bonds, angle_bonds
     box_nm = 0
+    rules = 0
     run%density_every = 1
     list = ""
     unused = ""
@@ -45,7 +47,8 @@ contains
           call take_setting(run, model, box_nm, trim(key), line, unused, status)
         end if
       end if
-      if (is_list(trim(list))) call take_rows(model, trim(list), line, dihedrals, status)
+      if (is_list(trim(list))) call take_rows(model, rules, trim(list), line, &
+        dihedrals, status)
       if (status /= 0) call refuse(path // ": cannot be understood: " // trim(line))
     end do
     close (unit)
@@ -64,8 +67,9 @@ contains
   end function
 
   !> The rows that begin in a line. Of dihedrals, whose rows are lists of lists, their number.
-  subroutine take_rows(model, list, line, dihedrals, status)
+  subroutine take_rows(model, rules, list, line, dihedrals, status)
     type(model_parameters), intent(inout) :: model
+    integer, intent(inout) :: rules(3)
     character(len=*), intent(in) :: list, line
     integer, intent(inout) :: dihedrals
     integer, intent(inout) :: status
@@ -77,7 +81,7 @@ contains
       if (list == "dihedrals") then
         dihedrals = dihedrals + 1
       else
-        call take_row(model, list, line(from + 1:last - 1), status)
+        call take_row(model, rules, list, line(from + 1:last - 1), status)
       end if
       from = 0
       if (last < len(line)) from = index(line(last + 1:), '["')
@@ -114,8 +118,9 @@ contains
 
   !> A row of chi, bonds or angle_bonds: names of types and numbers. Types get numbers by their
   !> names' first appearance.
-  subroutine take_row(model, list, row, status)
+  subroutine take_row(model, rules, list, row, status)
     type(model_parameters), intent(inout) :: model
+    integer, intent(inout) :: rules(3)
     character(len=*), intent(in) :: list, row
     integer, intent(out) :: status
     character(len=8) :: name(3)
@@ -125,24 +130,34 @@ contains
     select case (list)
     case ("chi")
       read (row, *, iostat=status) name(:2), first
-      rule = 1 + count(model%chi_types(1, :) /= 0)
+      rule = next_rule(rules(1), list)
       model%chi_types(:, rule) = [type_of(model, name(1)), type_of(model, name(2))]
       model%chi_kj_mol(rule) = first
     case ("bonds")
       read (row, *, iostat=status) name(:2), first, second
-      rule = 1 + count(model%bond_kj_mol_nm2 > 0)
+      rule = next_rule(rules(2), list)
       model%bond_types(:, rule) = [type_of(model, name(1)), type_of(model, name(2))]
       model%bond_nm(rule) = first
       model%bond_kj_mol_nm2(rule) = second
     case ("angle_bonds")
       read (row, *, iostat=status) name, first, second
-      rule = 1 + count(model%angle_kj_mol > 0)
+      rule = next_rule(rules(3), list)
       model%angle_types(:, rule) = [type_of(model, name(1)), type_of(model, name(2)), &
         type_of(model, name(3))]
       model%angle_degrees(rule) = first
       model%angle_kj_mol(rule) = second
     end select
   end subroutine
+
+  integer function next_rule(so_far, list)
+    integer, intent(inout) :: so_far
+    character(len=*), intent(in) :: list
+    character(len=12) :: most
+    write (most, "(i0)") most_rules
+    if (so_far == most_rules) call refuse(list // ": more than " // trim(most) // " rows")
+    so_far = so_far + 1
+    next_rule = so_far
+  end function
 
   integer function type_of(model, name)
     type(model_parameters), intent(inout) :: model

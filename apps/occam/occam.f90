@@ -109,17 +109,43 @@ contains
   !> A file of records, or a folder with a file of text a rank.
   function read_input() result(part)
     type(particle_part) :: part
-    character(len=300) :: text_path
-    logical :: is_text
-    write (text_path, "(2a,i0,a)") trim(run%input), "/", rank + 1, ".fort"
-    inquire (file=trim(run%input) // "/1.fort", exist=is_text)
+    character(len=300) :: one_more
+    logical :: is_text, is_more
+    inquire (file=text_path(1), exist=is_text)
     if (is_text) then
-      part = read_part_text(trim(text_path))
+      one_more = text_path(ranks + 1)
+      inquire (file=one_more, exist=is_more)
+      if (is_more) call refuse(trim(one_more) // " would not be read: run as many ranks as there &
+        &are files, or make one file of records of them (sluice convert)")
+      part = read_part_text(trim(text_path(rank + 1)))
     else
+      if (same_path(trim(run%input), trim(run%folder) // "/conf") .and. run%conf_every >= 0 .and. &
+        run%output /= "none") call refuse(trim(run%input) // " is where this run's last state &
+        &goes: give another folder, and another seed")
       part = read_part(trim(run%input), MPI_COMM_WORLD)
     end if
     call check_part(part)
   end function
+
+  pure function text_path(part) result(path)
+    integer, intent(in) :: part
+    character(len=300) :: path
+    write (path, "(2a,i0,a)") trim(run%input), "/", part, ".fort"
+  end function
+
+  !> But for "./" before either.
+  pure logical function same_path(one, other)
+    character(len=*), intent(in) :: one, other
+    same_path = one(1 + merge(2, 0, index(one, "./") == 1):) == &
+      other(1 + merge(2, 0, index(other, "./") == 1):)
+  end function
+
+  !> The same on every rank.
+  subroutine refuse(what)
+    character(len=*), intent(in) :: what
+    if (rank == 0) write (error_unit, "(2a)") "occam: ", what
+    error stop 2
+  end subroutine
 
   !> Every rank needs the box; types must be of the model.
   subroutine check_part(part)

@@ -5,7 +5,7 @@ module parameters
   implicit none
   private
   public :: run_parameters, model_parameters, read_parameters, write_model, write_run, &
-    find_bond, find_angle, most_types, boltzmann_kj_mol_k, chi_matrix, toml_lines
+    find_bond, find_angle, most_rules, most_types, boltzmann_kj_mol_k, chi_matrix, toml_lines
 
   integer, parameter :: most_types = 16
   integer, parameter :: most_rules = 64
