@@ -42,6 +42,11 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (ranks > rows) {
+    if (rank == 0) fprintf(stderr, "heat: %d ranks for %d rows: use fewer\n", ranks, rows);
+    MPI_Finalize();
+    return 2;
+  }
   const int first = rows * rank / ranks, n = rows * (rank + 1) / ranks - first;
   double(*u)[columns] = calloc(n + 2, sizeof *u), (*old)[columns] = calloc(n + 2, sizeof *u);
   char(*heater)[columns] = malloc(n * sizeof *heater);

@@ -1,6 +1,7 @@
 // Heat spreads over a plate, on any number of ranks. heat FILE [FROM]: writes every step to FILE;
 // goes on from the last step of FROM. heat.c, heat.f90 and heat.py write the same file.
 #include <cstdint>
+#include <iostream>
 #include <memory>
 #include <sluice/sluice.hpp>
 #include <vector>
@@ -34,6 +35,11 @@ int main(int argc, char** argv) {
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (ranks > rows) {
+    if (rank == 0) std::cerr << "heat: " << ranks << " ranks for " << rows << " rows: use fewer\n";
+    MPI_Finalize();
+    return 2;
+  }
   const int first = rows * rank / ranks, n = rows * (rank + 1) / ranks - first;
   std::vector<double> u((n + 2) * columns);
   const auto heater = std::make_unique<bool[]>(n * columns);

@@ -1,7 +1,7 @@
 ! Heat spreads over a plate, on any number of ranks. heat FILE [FROM]: writes every step to FILE;
 ! goes on from the last step of FROM. heat.cpp, heat.c and heat.py write the same file.
 program heat
-  use, intrinsic :: iso_fortran_env, only: real64
+  use, intrinsic :: iso_fortran_env, only: error_unit, real64
   use mpi_f08
   use sluice
   implicit none
@@ -15,6 +15,12 @@ program heat
   call MPI_Init()
   call MPI_Comm_rank(MPI_COMM_WORLD, rank)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks)
+  if (ranks > rows) then
+    if (rank == 0) write (error_unit, "(2(a,i0),a)") "heat: ", ranks, " ranks for ", rows, &
+      " rows: use fewer"
+    call MPI_Finalize()
+    error stop 2
+  end if
   up = merge(rank - 1, MPI_PROC_NULL, rank > 0)
   down = merge(rank + 1, MPI_PROC_NULL, rank + 1 < ranks)
   first = rows * rank / ranks

@@ -11,6 +11,8 @@ import sluice
 ROWS, COLUMNS, STEPS = 64, 32, 8
 
 comm = MPI.COMM_WORLD
+if comm.size > ROWS:
+    sys.exit(f"heat: {comm.size} ranks for {ROWS} rows: use fewer" if comm.rank == 0 else 2)
 up = comm.rank - 1 if comm.rank > 0 else MPI.PROC_NULL
 down = comm.rank + 1 if comm.rank + 1 < comm.size else MPI.PROC_NULL
 first = ROWS * comm.rank // comm.size

@@ -8,6 +8,12 @@
 
 enum { cells = 4096 };
 
+static void check(int code) {
+  if (!code) return;
+  fprintf(stderr, "spread: %s\n", sluice_last_error(NULL));  // 2
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 static void advance(double* u, double* old, int n, int rank, int ranks) {
   const int left = rank > 0 ? rank - 1 : MPI_PROC_NULL;
   const int right = rank + 1 < ranks ? rank + 1 : MPI_PROC_NULL;
@@ -37,19 +43,20 @@ int main(int argc, char** argv) {
   double *u = calloc(n + 2, sizeof *u), *old = calloc(n + 2, sizeof *u);
   for (int i = 0; i < n; ++i) u[i + 1] = (first + i) % 100 == 50 ? 100 : 0;
   int step = 0;
-  sluice_checkpoint* state;                                                           // 2
-  sluice_checkpoint_options often = {sizeof often, .keep = 2, .interval_calls = 10};  // 3
-  int32_t yes = sluice_checkpoint_open(MPI_COMM_WORLD, "spread.h5", &often, &state);  // 4
-  sluice_checkpoint_array(state, "u", SLUICE_FLOAT64, &u[1], 1, &size, &first, &n);   // 5
-  sluice_checkpoint_value(state, "step", SLUICE_INT32, &step);                        // 6
-  if (sluice_checkpoint_restore(state, NULL)) MPI_Abort(MPI_COMM_WORLD, 1);           // 7
+  int32_t yes = 0;
+  sluice_checkpoint* state;                                                                 // 3
+  sluice_checkpoint_options often = {sizeof often, .keep = 2, .interval_calls = 10};        // 4
+  check(sluice_checkpoint_open(MPI_COMM_WORLD, "spread.h5", &often, &state));               // 5
+  check(sluice_checkpoint_array(state, "u", SLUICE_FLOAT64, &u[1], 1, &size, &first, &n));  // 6
+  check(sluice_checkpoint_value(state, "step", SLUICE_INT32, &step));                       // 7
+  check(sluice_checkpoint_restore(state, NULL));                                            // 8
   while (step < steps) {
     advance(u, old, (int)n, rank, ranks);
     ++step;
-    if (!sluice_checkpoint_due(state, &yes) && yes) sluice_checkpoint_save(state, step, NULL);  // 8
-    if (!sluice_checkpoint_ending(state, &yes) && yes) break;                                   // 9
+    if (!sluice_checkpoint_due(state, &yes) && yes) sluice_checkpoint_save(state, step, NULL);  // 9
+    if (!sluice_checkpoint_ending(state, &yes) && yes) break;  // 10
   }
-  sluice_checkpoint_close(state), sluice_checkpoint_free(state);  // 10
+  check(sluice_checkpoint_close(state)), sluice_checkpoint_free(state);  // 11
   const double sum = weighted_sum(u, (int)n, (int)first, rank);
   if (rank == 0) printf("%d %.17g\n", step, sum);
   MPI_Finalize();

@@ -19,8 +19,9 @@ program spread_heat
   call MPI_Comm_size(MPI_COMM_WORLD, ranks)
   left = merge(rank - 1, MPI_PROC_NULL, rank > 0)
   right = merge(rank + 1, MPI_PROC_NULL, rank + 1 < ranks)
+  steps = 100
   call get_command_argument(1, text)
-  read (text, *) steps
+  if (text /= "") read (text, *) steps
   first = cells * rank / ranks
   n = cells * (rank + 1) / ranks - first
   allocate (u(0:n + 1))

@@ -20,10 +20,14 @@ def run(*command):
     return done.stdout
 
 
-def heat(program, *files):
+def command(program, ranks, *files):
     python = [sys.executable, "-B"] if program.suffix == ".py" else []
     mpiexec = os.environ["SLUICE_MPIEXEC"].split()
-    run(*mpiexec, "-n", RANKS, *python, str(program), *files)
+    return [*mpiexec, "-n", ranks, *python, str(program), *files]
+
+
+def heat(program, *files):
+    run(*command(program, RANKS, *files))
 
 
 def language(program):
@@ -54,6 +58,14 @@ def check_content(path):
         assert np.allclose(f["time"][:], 0.1 * np.arange(8))
 
 
+def check_too_many_ranks(program, folder):
+    """A rank without a row would pass its neighbours' on to itself."""
+    run = subprocess.run(command(program, "65", f"{folder}/none.h5"), capture_output=True, text=True,
+                         timeout=600)
+    assert run.returncode != 0 and "heat: 65 ranks for 64 rows: use fewer" in run.stderr, run
+    assert not Path(folder, "none.h5").exists()
+
+
 def main(sluice, *programs):
     os.environ["SLUICE_DURABILITY"] = "none"
     with tempfile.TemporaryDirectory() as folder:
@@ -61,6 +73,8 @@ def main(sluice, *programs):
         for program in map(Path, programs):
             first[program] = f"{folder}/{language(program)}.h5"
             heat(program, first[program])
+            if program.suffix != ".py" or os.environ.get("SLUICE_LONG") == "1":  # 65 interpreters
+                check_too_many_ranks(program, folder)
         check_content(next(iter(first.values())))
         for a, b in itertools.combinations(first.values(), 2):
             must_be_equal(sluice, a, b)

@@ -1,6 +1,7 @@
 """spread_test.py SLUICE SPREAD...: every SPREAD (examples/spread.*) goes on from a checkpoint of
 every other, on another number of ranks, and ends as if nothing had happened; also where it was
-killed, and where a signal ended it. At most ten lines of it are the library's, and
+killed, and where a signal ended it. At most ten lines of it are the library's (in C
+eleven), and
 docs/checkpoint.md shows them as they are."""
 
 import itertools
@@ -61,12 +62,27 @@ def check_shown(name):
     marked = [(int(MARK.search(line)[1]), MARK.sub("", line)) for line in lines if
               MARK.search(line)]
     assert [number for number, _ in marked] == list(range(1, len(marked) + 1)), marked
-    assert len(marked) <= 10, f"{name}: {len(marked)} lines"
+    most = 11 if name == "spread.c" else 10  # C has no exception that tells what is wrong
+    assert len(marked) <= most, f"{name}: {len(marked)} lines"
     for _, line in marked:
         assert line.strip() in page, f"docs/checkpoint.md does not show {line.strip()}"
     rest = [line for line in lines if line.strip() and not MARK.search(line)]
     assert not any(re.search(r"sluice|state[.%]", line, re.I) for line in rest[3:]), name
     assert len(rest) <= 70, f"{name}: {len(rest)} lines"
+
+
+def check_without_a_word(programs):
+    """Without STEPS they take 100; a file that is no checkpoint is told, and left as it is."""
+    for program in programs:
+        with tempfile.TemporaryDirectory() as folder:
+            words = command(program, 2, "")[:-1]
+            run = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=120)
+            assert run.returncode == 0 and run.stdout.startswith("100 "), (program, run)
+            file = Path(folder, "spread.h5")
+            file.write_text("something else")
+            run = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=120)
+            assert run.returncode != 0 and "spread.h5: " in run.stderr, (program, run)
+            assert file.read_text() == "something else", program
 
 
 def stopped(program, ranks, folder, number):
@@ -121,6 +137,7 @@ def main(sluice, *names):
     for program in programs:
         with tempfile.TemporaryDirectory() as folder:
             goals[program] = spread(program, 3, STEPS, folder)
+    check_without_a_word(programs)
     goal = next(iter(goals.values()))
     assert goal[0] == STEPS and all(near(g, goal) for g in goals.values()), goals
     pairs = list(zip(programs, programs[1:] + programs[:1]))
