@@ -216,10 +216,12 @@ double nearest_within(const Atoms& atoms, const Candidates& candidates, double r
 }  // namespace
 
 Neighbours find_neighbours(MPI_Comm comm, const Atoms& atoms, const Box& box, double cutoff) {
-  const Candidates candidates = gather_candidates(comm, atoms, box, cutoff);
+  // A cutoff at the distance of a shell is to have all of it, however its distances are rounded.
+  const double radius = cutoff * (1 + 1e-9);
+  const Candidates candidates = gather_candidates(comm, atoms, box, radius);
   Neighbours result;
   agree(comm, [&] {
-    search(atoms, candidates, cutoff, result);
+    search(atoms, candidates, radius, result);
     number_ghosts(atoms, candidates, rank_of(comm), result);
   });
   return result;

@@ -48,6 +48,15 @@ TEST(Decomposition, PeriodicLatticesHaveTheirCoordinationNumbers) {
   }
 }
 
+TEST(Decomposition, ACutoffAtTheDistanceOfAShellHasAllOfIt) {
+  Options options = lattice_options("sc", 9, 8, 7, "up", "xyz");
+  for (const double spacing : {2.866, 3.3, 0.1}) {
+    options.spacing_angstrom = spacing;
+    options.cutoff_angstrom = spacing;
+    expect_coordination(options, 6);
+  }
+}
+
 TEST(Decomposition, SurfacesHaveFewerNeighbours) {
   const Options options = lattice_options("sc", 4, 5, 6, "up", "xz");
   const Sample sample = make_sample(MPI_COMM_WORLD, options);
