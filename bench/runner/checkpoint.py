@@ -9,7 +9,7 @@ from .cases import Contestant, Metric, at_least
 
 NAME = "checkpoint"
 HELP = "a checkpoint beside a file a rank and parallel HDF5; restarts on fewer ranks"
-ROUNDS = 3
+ROUNDS = 4
 SHOWS_RATIOS = False
 METRICS = {
     "visible": Metric("ms", 1, False),

@@ -152,7 +152,7 @@ def _rows(parameters):
     return max(1, (parameters["mib"] << 20) // DOUBLE_BYTES // run)
 
 
-def _bytes(parameters, ranks):
+def written_bytes(parameters, ranks):
     run = int(parameters["pattern"].partition("-")[2])
     return _rows(parameters) * run * DOUBLE_BYTES * ranks
 
@@ -187,7 +187,7 @@ def _seconds(values):
 
 def value(metric, contestant, values, options):
     if metric == "durable":
-        return _bytes(contestant.parameters, contestant.ranks) / 1e6 / _seconds(values)
+        return written_bytes(contestant.parameters, contestant.ranks) / 1e6 / _seconds(values)
     if contestant.name == READING:
         return None  # the file that it reads was written in the same job
     if metric == "hand-overs":

@@ -7,7 +7,7 @@ from .cases import Contestant, Metric, at_least
 
 NAME = "history"
 HELP = "time and growth of the file, step by step, over ten thousand steps of one file"
-ROUNDS = 3
+ROUNDS = 4
 STRATEGIES = ["shared"]
 BUCKETS = 100
 METRICS = {

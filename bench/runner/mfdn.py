@@ -8,7 +8,7 @@ from .figures import verdict
 
 NAME = "mfdn"
 HELP = "wave functions by size: root, file per process, MPI-IO, Sluice's strategies, parallel HDF5"
-ROUNDS = 3
+ROUNDS = 4
 RANKS = 5
 SHOWS_RATIOS = False
 METRICS = {

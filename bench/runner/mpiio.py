@@ -9,7 +9,7 @@ from .figures import verdict
 
 NAME = "mpiio"
 HELP = "parallel HDF5, PnetCDF and bare MPI-IO: by OMPIO, by ROMIO, and through Sluice's interface"
-ROUNDS = 5
+ROUNDS = 6
 SHOWS_RATIOS = False
 METRICS = {
     "visible": Metric("MB/s", 0, True),
@@ -138,6 +138,8 @@ def caption(options):
 def _bytes_of(contestant, options):
     parameters = contestant.parameters
     ranks = contestant.ranks or options.ranks
+    if options.contended:
+        return contended.written_bytes(parameters, ranks)
     if contestant.job == "mpiio/small":
         return ranks * parameters["bytes"] * parameters["calls"]
     return ranks * (parameters["mib"] << 20) * parameters.get("files", 1)

@@ -7,7 +7,7 @@ from .cases import Contestant, Metric, at_least
 
 NAME = "namd"
 HELP = "atoms in patches: a file a writer, one writer at a time, all at once, and forward"
-ROUNDS = 3
+ROUNDS = 4
 RANKS = 8
 SHOWS_RATIOS = False
 METRICS = {

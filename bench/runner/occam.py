@@ -13,7 +13,7 @@ from .program import ProgramError, printed_by
 
 NAME = "occam"
 HELP = "a whole particle simulation without output, with text and with records; its preprocessor"
-ROUNDS = 3
+ROUNDS = 4
 STRATEGIES = ["shared"]
 SHOWS_RATIOS = False
 METRICS = {

@@ -9,6 +9,7 @@ import glob
 import json
 import os
 import re
+import statistics
 import sys
 from html import escape
 
@@ -155,7 +156,8 @@ def _by_size(rows, metric, unit):
 def _overlap(rows):
     shown = []
     for row in rows:
-        values = row["samples"][0]
+        values = {key: statistics.median(sample[key] for sample in row["samples"])
+                  for key in ("alone_s", "visible_s", "left_s")}
         hidden_s = max(0.0, values["alone_s"] - values["visible_s"] - values["left_s"])
         shown.append((row["name"], [("seen by the caller", values["visible_s"], WAIT),
                                     ("hidden", hidden_s, HIDDEN),

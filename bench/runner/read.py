@@ -4,7 +4,7 @@ from .cases import Contestant, Metric, at_least
 
 NAME = "read"
 HELP = "cold reads of a field written as slabs, by slabs and by pencils"
-ROUNDS = 5
+ROUNDS = 6
 METRICS = {"cold": Metric("MB/s", 0, True)}
 PATTERNS = ("contiguous", "pencils")
 

@@ -4,7 +4,7 @@ from .cases import Contestant, Metric, at_least
 
 NAME = "step"
 HELP = "fixed cost of one step with many small variables"
-ROUNDS = 3  # of many steps each
+ROUNDS = 4  # of many steps each
 METRICS = {
     "median": Metric("ms", 3, False),
     "p90": Metric("ms", 3, False),

@@ -1,5 +1,7 @@
 """The newest run of every case as one page of Markdown, to be kept with the sources."""
 
+import argparse
+import json
 import re
 import types
 
@@ -11,6 +13,9 @@ Written by `./dev bench report --tables`: of each case the newest whole run that
 within a table only: each is one interleaved run, and machines drift. What is measured, and how, is
 said in [README.md](README.md).
 """
+
+# Arguments of which a run may have more than the case has by itself.
+AMOUNTS = ("rounds", "mib", "steps", "pairs", "atoms", "particles", "values", "parts", "flushes")
 
 
 def _facts(document):
@@ -41,9 +46,32 @@ def _title(document):
     return document["case"] + (" --contended" if is_contended else "")
 
 
-def _is_whole(document):
+def _defaults(case):
+    """What the arguments of a case are where none is given, as JSON has them."""
+    parser = argparse.ArgumentParser()
+    case.add_arguments(parser)
+    found = vars(parser.parse_args([])) | {"rounds": case.ROUNDS,
+                                           "ranks": getattr(case, "RANKS", 4)}
+    if hasattr(case, "STRATEGIES"):
+        found["strategies"] = case.STRATEGIES
+    return json.loads(json.dumps(found))
+
+
+def _is_enough(key, value, default):
+    if key in ("contended", "library"):  # a case of its own: _title; where it is
+        return True
+    if isinstance(value, list) and isinstance(default, list):
+        return all(one in value for one in default)
+    return value >= default if key in AMOUNTS else value == default
+
+
+def _is_whole(document, case):
+    """Are these figures of all contestants, and of as much as the case measures by itself?"""
     options = document.get("options", {})
-    return not options.get("only") and not options.get("groups")
+    if any(options.get(key) for key in ("only", "groups", "set")):
+        return False
+    return case is None or all(_is_enough(key, options.get(key, default), default)
+                               for key, default in _defaults(case).items())
 
 
 def _sections(text):
@@ -55,12 +83,17 @@ def _sections(text):
 def page(documents, cases, present=""):
     """`documents`: (document, path), the newest first; `cases`: their modules by name; `present`:
     the page as it is, of which the sections stay that no document replaces. A run of some
-    contestants or groups only stands for its case where there is nothing else."""
+    contestants or groups only, of fewer rounds or less data than the case has by itself, or with
+    other arguments, stands for its case where there is nothing else."""
     sections = _sections(present)
     newest = {}
-    for document, _ in sorted(documents, key=lambda found: not _is_whole(found[0])):
+
+    def is_whole(document):
+        return _is_whole(document, cases.get(document["case"]))
+
+    for document, _ in sorted(documents, key=lambda found: not is_whole(found[0])):
         title = _title(document)
-        if _is_whole(document) or title not in sections:
+        if is_whole(document) or title not in sections:
             newest.setdefault(title, document)
     for title, document in newest.items():
         sections[title] = (f"## {title}\n\n{_facts(document)}.\n\n```\n"

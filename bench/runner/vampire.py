@@ -9,7 +9,7 @@ from .figures import verdict
 
 NAME = "vampire"
 HELP = "a snapshot of spins by mode and writers: VAMPIRE's files, HDF5, text with a flush a line"
-ROUNDS = 3
+ROUNDS = 4
 SHOWS_RATIOS = False
 METRICS = {
     "cached": Metric("MB/s", 0, True),

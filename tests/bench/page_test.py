@@ -86,6 +86,9 @@ class Page(unittest.TestCase):
             row("mine", 1, metric="visible", alone_s=1.0, visible_s=0.1, left_s=0.4)])))
         for share in ("10.00%", "50.00%", "40.00%"):
             self.assertIn(f"width:{share}", text)
+        rounds = row("mine", 1, metric="visible")
+        rounds["samples"] = [{"alone_s": 1.0, "visible_s": v, "left_s": 0.4} for v in (.9, .1, .1)]
+        self.assertIn("width:10.00%", self.check(made(document("overlap", [rounds]))))
 
     def test_the_newest_run_comes_first_and_others_are_folded(self):
         new = document("write", [row("bare", 1)], "2026-02-02T000000Z")
@@ -126,6 +129,28 @@ class Page(unittest.TestCase):
         self.assertRegex(text, r"(?sm)## mpiio --contended.*^mount")
         self.assertNotIn("some ", text)
         self.assertNotIn("others ", text)
+
+    def test_a_trial_replaces_no_serious_run(self):
+        whole = {"rounds": CASES["auto"].ROUNDS, "warm_up": 1, "mib": 8, "pattern": None,
+                 "place": None, "steps": 1, "ranks": 4, "set": {}}
+
+        def one(name, date, **more):
+            found = document("auto", [row(name, 100)], date, absent=[], options=whole | more)
+            found["host"]["file_system"] = "ext4"
+            return found, "nowhere.json"
+
+        serious = one("serious", "2026-02-01T000000Z")
+        trials = [{"rounds": 1}, {"mib": 1}, {"pattern": ["slabs"]}, {"place": ["disk"]},
+                  {"ranks": 2}, {"set": {"storage": "posix"}}]
+        for trial in trials:
+            text = tables.page([one("trial", "2026-02-02T000000Z", **trial), serious], CASES)
+            self.assertRegex(text, r"(?m)^serious +", trial)
+        text = tables.page([one("longer", "2026-02-02T000000Z", rounds=99, mib=64), serious], CASES)
+        self.assertRegex(text, r"(?m)^longer +")
+
+    def test_every_case_has_defaults_that_are_whole(self):
+        for case in CASES.values():
+            self.assertTrue(tables._is_whole({"case": case.NAME, "options": {}}, case), case.NAME)
 
     def test_an_axis_of_several_powers_is_logarithmic(self):
         text = charts.lines({"a": {1: 1.0, 2: 1000.0}}, [1, 2], "x", "y")

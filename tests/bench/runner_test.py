@@ -6,12 +6,14 @@ import os
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 
-from runner import figures  # noqa: E402
+from runner import figures, mpiio  # noqa: E402
+from runner.cli import CASES  # noqa: E402
 
 PEERS = "bare,mpiio,phdf5-collective,phdf5-independent"
 
@@ -29,6 +31,22 @@ class Figures(unittest.TestCase):
     def test_ratio_refuses_samples_of_different_rounds(self):
         with self.assertRaises(ValueError):
             figures.ratio([1, 2], [1])
+
+
+class Contestants(unittest.TestCase):
+    def test_rates_of_ragged_runs_are_of_the_bytes_that_are_written(self):
+        options = types.SimpleNamespace(contended=True, groups="", library="", build=".", ranks=4,
+                                        mib=1)
+        for contestant in mpiio.contestants(options):
+            run = int(contestant.parameters["pattern"].partition("-")[2])
+            runs = (contestant.parameters["mib"] << 20) // (8 * run)
+            rate = mpiio.value("durable", contestant, {"close_s": 1}, options)
+            self.assertEqual(rate, contestant.ranks * runs * 8 * run / 1e6)
+
+    def test_few_rounds_are_an_even_number_of_them(self):
+        for case in CASES.values():
+            if 1 < case.ROUNDS < 7:
+                self.assertEqual(case.ROUNDS % 2, 0, case.NAME)
 
 
 class Run(unittest.TestCase):
