@@ -35,6 +35,7 @@ contains
   subroutine open_file(self)
     class(flat_mpiio_store), intent(inout) :: self
     call open_with(self, MPI_MODE_RDONLY)
+    self%has_written = .false.
   end subroutine
 
   subroutine open_with(self, mode)

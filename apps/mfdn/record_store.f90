@@ -50,6 +50,7 @@ contains
     class(process_store), intent(inout) :: self
     open (newunit=self%unit, file=record_path(self%path, self%rank + 1), access="sequential", &
       form="unformatted", status="old", action="read")
+    self%has_written = .false.
   end subroutine
 
   !> States in the order of their numbers.
