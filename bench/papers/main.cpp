@@ -1,18 +1,16 @@
-// papers: the tables of docs/papers.md.
-//
-//   papers                     the tables, as Markdown
-//   papers --sensitivity       and: every fitted constant halved and doubled, do the orderings
-//   hold? papers --check FILE        does FILE hold what would be printed? Exit code 1 where not,
-//   and
-//                              where an ordering does not hold
+// papers: the tables of docs/papers.md. --sensitivity: and what becomes of the orderings where a
+// fitted constant is halved or doubled. --check FILE...: does each hold all that, and no other rows
+// and orderings? Exit code 1 where not, and where an ordering does not hold.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <set>
 #include <span>
 #include <sstream>
+#include <stdexcept>
 
 #include "papers.hpp"
 
@@ -100,16 +98,40 @@ std::string sensitivity() {
   return text;
 }
 
-/// Lines of `text` that are not in the file: the page is out of date.
-int missing(const std::string& text, const std::string& path) {
+std::set<std::string> lines_of(std::istream& from) {
+  std::set<std::string> lines;
+  for (std::string line; std::getline(from, line);) {
+    lines.insert(line);
+  }
+  return lines;
+}
+
+/// The lines that stand in tables and lists of orderings, and nowhere else on the page.
+bool is_printed(const std::string& line) {
+  return line.starts_with("| ") || line.starts_with("- holds") ||
+         line.starts_with("- **does not hold");
+}
+
+/// Lines of `text` that are not in the file, and such as only `text` has but which it has not: the
+/// page is out of date.
+int differences(const std::string& text, const std::string& path) {
   std::ifstream file(path);
-  std::stringstream page;
-  page << file.rdbuf();
-  std::istringstream lines(text);
+  if (!file) {
+    throw std::runtime_error(path + ": cannot be opened");
+  }
+  std::istringstream printed(text);
+  const std::set<std::string> page = lines_of(file);
+  const std::set<std::string> wanted = lines_of(printed);
   int count = 0;
-  for (std::string line; std::getline(lines, line);) {
-    if (page.str().find(line) == std::string::npos) {
+  for (const std::string& line : wanted) {
+    if (!page.contains(line)) {
       std::cout << path << " lacks: " << line << "\n";
+      ++count;
+    }
+  }
+  for (const std::string& line : page) {
+    if (is_printed(line) && !wanted.contains(line)) {
+      std::cout << path << " has, and should not: " << line << "\n";
       ++count;
     }
   }
@@ -124,11 +146,17 @@ int run(std::span<char*> arguments) {
     const Result result = paper.run(sim::machine_named(paper.machine));
     text += table(paper, result);
     for (const Ordering& ordering : result.orderings) {
-      faults += ordering.holds ? 0 : 1;
+      if (!ordering.holds) {
+        std::cerr << paper.name << ": does not hold: " << ordering.claim << "\n";
+        ++faults;
+      }
     }
   }
   if (what == "--check" && arguments.size() > 2) {
-    faults += missing(text, arguments[2]);
+    text += sensitivity();
+    for (const char* path : arguments.subspan(2)) {
+      faults += differences(text, path);
+    }
     return faults == 0 ? 0 : 1;
   }
   std::cout << text << (what == "--sensitivity" ? sensitivity() : "");
