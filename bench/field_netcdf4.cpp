@@ -44,7 +44,7 @@ Values write_field(World& world, const Job& job) {
   watch.mark("write_s");
   check(nc_close(file), "nc_close");
   watch.mark("close_s");
-  settle_file(path);
+  sync_file(path);
   watch.mark("sync_s");
   Values values = watch.finish();
 

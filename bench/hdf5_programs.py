@@ -3,7 +3,8 @@ environment names. One job a line on stdin, one answer a line on stdout (bench/r
 
 Jobs: append/WAY, small/WAY, in-place/WAY, records/WAY. WAY is what they do to be safe at a
 checkpoint: `flush` (sluice's driver makes that durable), `fsync` (flush, then fsync of the file),
-`copy` (flush, copy the file, fsync the copy, rename it over the last copy).
+`copy` (flush, copy the file, fsync the copy, rename it over the last copy). Times include the close of
+the file: what a driver has put off is work, too.
 """
 
 import json
@@ -68,7 +69,7 @@ def append(path, bytes_each, flushes, make_safe):
             data[i * rows:] = values
             f.flush()
             make_safe(path)
-        seconds = time.perf_counter() - begin_s
+    seconds = time.perf_counter() - begin_s
     return seconds, values.nbytes * flushes, lambda f: (f["rows"][-rows:] == values).all()
 
 
@@ -85,7 +86,7 @@ def small(path, bytes_each, flushes, make_safe):
                 group[f"values {j}"] = values
             f.flush()
             make_safe(path)
-        seconds = time.perf_counter() - begin_s
+    seconds = time.perf_counter() - begin_s
     last = f"step {flushes - 1}/values {count - 1}"
     return seconds, values.nbytes * count * flushes, lambda f: (f[last][()] == values).all()
 
@@ -104,7 +105,7 @@ def in_place(path, bytes_each, flushes, make_safe):
             f["values"][at:at + part] = values + i
             f.flush()
             make_safe(path)
-        seconds = time.perf_counter() - begin_s
+    seconds = time.perf_counter() - begin_s
     last = (flushes - 1) % 4 * part
     return (seconds, values.nbytes * flushes,
             lambda f: (f["values"][last:last + part] == values + (flushes - 1)).all())
@@ -125,7 +126,7 @@ def records(path, bytes_each, flushes, make_safe):
             field[i] = values
             f.sync()
             make_safe(path)
-        seconds = time.perf_counter() - begin_s
+    seconds = time.perf_counter() - begin_s
     return seconds, values.nbytes * flushes, lambda f: (f["field"][-1] == values).all()
 
 

@@ -41,6 +41,7 @@ int define(int file, const char* name, nc_type type, int rank, const int* dimens
 }
 
 /// Seconds of the slowest rank until the file is closed and on the disk.
+/// Numbers and places are always deflated, as by the app; `compressed`: the displacements too.
 double write(const Part& part, std::size_t nodes, bool compressed) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -51,11 +52,11 @@ double write(const Part& part, std::size_t nodes, bool compressed) {
   int dimensions[2];
   check(nc_def_dim(file, "node", nodes, &dimensions[0]));
   check(nc_def_dim(file, "axis", 3, &dimensions[1]));
-  const int id = define(file, "node_id", NC_INT64, 1, dimensions, compressed);
+  const int id = define(file, "node_id", NC_INT64, 1, dimensions, true);
   int along[3];
   for (int axis = 0; axis < 3; ++axis) {
     const char name[2] = {static_cast<char>('x' + axis), '\0'};
-    along[axis] = define(file, name, NC_FLOAT, 1, dimensions, compressed);
+    along[axis] = define(file, name, NC_FLOAT, 1, dimensions, true);
   }
   const int displacement = define(file, "displacement", NC_DOUBLE, 2, dimensions, compressed);
   check(nc_enddef(file));
