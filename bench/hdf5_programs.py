@@ -3,8 +3,8 @@ environment names. One job a line on stdin, one answer a line on stdout (bench/r
 
 Jobs: append/WAY, small/WAY, in-place/WAY, records/WAY. WAY is what they do to be safe at a
 checkpoint: `flush` (sluice's driver makes that durable), `fsync` (flush, then fsync of the file),
-`copy` (flush, copy the file, fsync the copy, rename it over the last copy). Times include the close of
-the file: what a driver has put off is work, too.
+`copy` (flush, copy the file, fsync the copy, rename it over the last copy). Times include the
+close of the file: what a driver has put off is work, too.
 """
 
 import json

@@ -123,7 +123,7 @@ contains
       "  --seed K             of the random two-body force (1)", &
       "  --three-body FILE    a three-body force too; --channels C: of a file to make (1000)", &
       "  --states K           how many (15)", &
-      "  --iterations K       at most, as states or more (400); --tolerance R: of residuals (1e-7)", &
+      "  --iterations K       at most (400), --states or more; --tolerance R: residuals (1e-7)", &
       "  --file PATH          the wave functions (wave_functions.h5)", &
       "  --backend B          hdf5, hdf5-mpiio, mpiio, raw, root, processes (hdf5)", &
       "  --mode M             independent or collective", &

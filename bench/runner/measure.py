@@ -1,7 +1,7 @@
 """Rounds of all contestants, interleaved, every other one backwards: A B C D D C B A ...
 
-So none always follows the same other, whose removed file the disk may still be busy with. The rounds
-of a case are an even number where they are few, so that both directions weigh alike."""
+So none always follows the same other, whose removed file the disk may still be busy with. The
+rounds of a case are an even number where they are few, so that both directions weigh alike."""
 
 import contextlib
 import os

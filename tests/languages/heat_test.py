@@ -60,8 +60,8 @@ def check_content(path):
 
 def check_too_many_ranks(program, folder):
     """A rank without a row would pass its neighbours' on to itself."""
-    run = subprocess.run(command(program, "65", f"{folder}/none.h5"), capture_output=True, text=True,
-                         timeout=600)
+    words = command(program, "65", f"{folder}/none.h5")
+    run = subprocess.run(words, capture_output=True, text=True, timeout=600)
     assert run.returncode != 0 and "heat: 65 ranks for 64 rows: use fewer" in run.stderr, run
     assert not Path(folder, "none.h5").exists()
 

@@ -41,7 +41,7 @@ for ranks in 15 1 6; do
   same "gone on with on $ranks ranks"
 done
 
-# As many iterations as states, and fewer: refused in a line, before anything is read beyond its end.
+# As many iterations as states; fewer are refused in a line.
 run 1 solve --states 2 --iterations 2 --file few.h5
 refused() {
   local code=0

@@ -1,5 +1,5 @@
-"""papers_test.py PAPERS PAGE: `papers --check` takes the page, and none with an old row, whether of a
-machine or of the fitted constants, beside the right one or in its place."""
+"""papers_test.py PAPERS PAGE: `papers --check` takes the page, and none with an old row, whether
+of a machine or of the fitted constants, beside the right one or in its place."""
 
 import subprocess
 import sys
