@@ -130,11 +130,11 @@ def caption(options):
     return (
         f"{options.states} vectors of float32 over {options.ranks} diagonal ranks. Write: from a "
         "barrier until every rank has returned and the data is on the disk, as one file; so a file "
-        "per process counts with the joining of all. Read: every rank its parts, cold "
-        "(POSIX_FADV_DONTNEED, and mincore says that nothing is left). Cost: ranks x time, the "
-        "waiting ones too. Root: gathers and writes, reads and scatters, buffered. Bare: every "
-        "rank its part by 4 MiB pwrites or preads, without a format. Every element of every last "
-        "file written, and of every file read, was compared. 1 MB is 10^6 bytes."
+        "per process counts with the joining of all, its parts not synced. Read: every rank its "
+        "parts, cold (POSIX_FADV_DONTNEED, and mincore says that nothing is left). Cost: ranks x "
+        "time, the waiting ones too. Root: gathers and writes, reads and scatters, buffered. "
+        "Bare: every rank its part by 4 MiB pwrites or preads, without a format. Every element of "
+        "every last file written, and of every file read, was compared. 1 MB is 10^6 bytes."
     )
 
 

@@ -63,7 +63,8 @@ def caption(options):
         "write after the file was made until it is closed, by the number of checkpoints. sluice: "
         "the program flushes under the driver, every flush synced; apply=later: and brought in "
         "place by later ones, the last by the close. flush+fsync: HDF5's own driver, flush, fsync "
-        "of the file: a crash in the middle may leave a file that nobody can open. copy+rename: flush, copy the file, fsync, rename over the copy before. "
+        "of the file: a crash in the middle may leave a file that nobody can open. copy+rename: "
+        "flush, copy the file, fsync, rename over the copy before. "
         "The values of the last round were read back by HDF5's own driver and compared. "
         "1 MB is 10^6 bytes."
     )
