@@ -49,14 +49,28 @@ TEST(ObjectWords, WaitsGrowAndEnd) {
   limits.first_s = 1;
   limits.most_s = 4;
   limits.deadline_s = 100;
-  limits.most_tries = 6;
   storage::Backoff backoff(limits);
   EXPECT_DOUBLE_EQ(*backoff.next(0, 0), 0.5);
   EXPECT_DOUBLE_EQ(*backoff.next(0, 0), 1);
   EXPECT_DOUBLE_EQ(*backoff.next(0, 0.5), 3);
   EXPECT_DOUBLE_EQ(*backoff.next(0, 0), 2);
   EXPECT_FALSE(backoff.next(99, 0).has_value());  // beyond the deadline
-  EXPECT_FALSE(backoff.next(0, 0).has_value());   // too many
+}
+
+/// An hour of tries, as with `timeout_s` of an hour and a half: their number ends nothing.
+TEST(ObjectWords, TheDeadlineAloneEndsTheTries) {
+  storage::BackoffLimits limits;
+  limits.deadline_s = 3780;
+  storage::Backoff backoff(limits);
+  double elapsed_s = 0;
+  while (elapsed_s < 3600) {
+    const auto wait_s = backoff.next(elapsed_s, 0.5);
+    ASSERT_TRUE(wait_s.has_value()) << "after " << elapsed_s << " s";
+    EXPECT_LE(*wait_s, limits.most_s);
+    elapsed_s += *wait_s;
+  }
+  EXPECT_GT(backoff.tries(), 360);
+  EXPECT_FALSE(backoff.next(3779, 0).has_value());
 }
 
 HttpAnswer answer(long status, const std::string& code) {

@@ -1,4 +1,5 @@
-// When a request that failed is sent again: exponentially later, with jitter, until a deadline.
+// When a request that failed is sent again: exponentially later, with jitter, until a deadline,
+// which alone ends the tries.
 //
 // Invariant: a value without a clock: the caller says how much time has passed and what chance
 // decided, so that tests know every wait.
@@ -11,9 +12,8 @@ namespace sluice::storage {
 
 struct BackoffLimits {
   double first_s = 0.1;
-  double most_s = 10;
+  double most_s = 10;  ///< between two tries
   double deadline_s = 300;  ///< of all tries together
-  int most_tries = 30;
 };
 
 class Backoff {
@@ -25,7 +25,7 @@ class Backoff {
   std::optional<double> next(double elapsed_s, double chance) {
     ++tries_;
     const double wait_s = next_s_ * (1 + chance) / 2;
-    if (tries_ >= limits_.most_tries || elapsed_s + wait_s >= limits_.deadline_s) {
+    if (elapsed_s + wait_s >= limits_.deadline_s) {
       return std::nullopt;
     }
     next_s_ = std::min(next_s_ * 2, limits_.most_s);
