@@ -11,9 +11,9 @@ enum class Trust : std::uint8_t {
   own_files,  ///< only files of the user and of root
 };
 
-/// The content of a regular file; a pipe or a device is refused at once. Errors: those of opening;
-/// permission if the file belongs to another user and `trust` forbids that; format if it has more
-/// than `most_bytes`.
+/// The content of a regular file; /dev/null is empty, another device or a pipe is refused at once.
+/// Errors: those of opening; permission if the file belongs to another user and `trust` forbids
+/// that; format if it has more than `most_bytes`.
 std::string read_small_file(const std::string& path, std::uint64_t most_bytes, Trust trust);
 
 }  // namespace sluice::storage

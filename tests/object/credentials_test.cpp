@@ -2,6 +2,7 @@
 #include "storage/object/credentials.hpp"
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
@@ -114,6 +115,35 @@ TEST_F(Credentials, WithoutAnySaysWhatToSet) {
 TEST_F(Credentials, APublicBucketNeedsNone) {
   EXPECT_TRUE(config_of({{"AWS_NO_SIGN_REQUEST", "YES"}}).credentials.is_anonymous);
   EXPECT_FALSE(config_of(with({{"AWS_NO_SIGN_REQUEST", "YES"}})).credentials.is_anonymous);
+}
+
+TEST_F(Credentials, TheNullDeviceIsAnEmptyFile) {
+  const Variables null = {{"AWS_CONFIG_FILE", "/dev/null"},
+                          {"AWS_SHARED_CREDENTIALS_FILE", "/dev/null"},
+                          {"AWS_ACCESS_KEY_ID", "E"},
+                          {"AWS_SECRET_ACCESS_KEY", "s"}};
+  EXPECT_EQ(config_of(null).credentials.key, "E");
+  EXPECT_EQ(config_of(null).region, "us-east-1");
+  const std::string text =
+      failure_of({{"AWS_CONFIG_FILE", "/dev/null"}, {"AWS_SHARED_CREDENTIALS_FILE", "/dev/null"}},
+                 Code::permission);
+  EXPECT_NE(text.find("no credentials"), std::string::npos) << text;
+}
+
+TEST_F(Credentials, FilesThatCannotBeReadMatterOnlyWhereTheyAreNeeded) {
+  std::filesystem::create_directories(folder_ / "home/.aws/config");  // a folder is no file
+  std::filesystem::create_directories(folder_ / "home/.aws/credentials");
+  const Variables home = {{"HOME", folder_ / "home"}};
+  Variables keys = home;
+  keys.insert({{"AWS_ACCESS_KEY_ID", "E"}, {"AWS_SECRET_ACCESS_KEY", "s"}});
+  EXPECT_EQ(config_of(keys).credentials.key, "E");
+  keys["AWS_PROFILE"] = "other";  // whose endpoint would be missed without a word
+  failure_of(keys, Code::io);
+  failure_of(home, Code::io);
+  keys = {{"HOME", folder_ / "home"}, {"AWS_NO_SIGN_REQUEST", "YES"}};
+  EXPECT_TRUE(config_of(keys).credentials.is_anonymous);
+  keys["AWS_CONFIG_FILE"] = folder_ / "home/.aws/config";
+  failure_of(keys, Code::io);
 }
 
 TEST_F(Credentials, NoMessageHasASecret) {

@@ -7,6 +7,7 @@ import time
 import pytest
 
 import oracle
+import server as servers
 from faulty_proxy import Proxy
 
 SHAPE = (40, 24)
@@ -124,6 +125,26 @@ def test_wrong_credentials(refused):
     assert text.startswith("PERMISSION") and "hidden" not in text
     text = refused("w", ADDRESS, SHORT, AWS_ACCESS_KEY_ID="", AWS_SECRET_ACCESS_KEY="")
     assert text.startswith("PERMISSION") and "AWS_ACCESS_KEY_ID" in text
+
+
+def test_files_without_credentials_leave_those_in_hand(server, succeed, tmp_path):
+    """They are read again when the store says that a token has expired, and may be half written."""
+    files = tmp_path / "credentials"
+    files.write_text(f"[default]\naws_access_key_id={servers.KEY}\n"
+                     f"aws_secret_access_key={servers.SECRET}\n")
+    expired = []
+
+    def choose(method, path, headers):
+        if method == "PUT" and "/x/c." in path and path not in expired:
+            files.write_text("[default]\naws_access_key_id=")
+            expired.append(path)
+            return "expired"
+        return None
+    with Proxy(server.port, choose) as proxy:
+        succeed("w", ADDRESS, {"steps": 2, **SHORT}, endpoint=proxy.endpoint, AWS_ACCESS_KEY_ID="",
+                AWS_SECRET_ACCESS_KEY="", AWS_SHARED_CREDENTIALS_FILE=str(files))
+        assert proxy.count("expired") > 1
+    oracle.check(server, "data", "run.zarr", SHAPE, 2)
 
 
 def test_a_second_writer_is_kept_out(server, job, refused, tmp_path):

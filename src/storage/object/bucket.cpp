@@ -86,10 +86,16 @@ ObjectConfig Bucket::config() {
   return config_;
 }
 
+/// Files that give none now, as while they are replaced, leave what is in hand: it may still be
+/// valid, and if it is not, the store says so.
 void Bucket::renew_config() {
   const std::lock_guard lock(mutex_);
-  config_ = object_config(path_, environment_variable);
   read_at_ = Clock::now();
+  try {
+    config_ = object_config(path_, environment_variable);
+  } catch (const Error&) {
+    return;
+  }
 }
 
 std::string Bucket::url_of(const Call& call, const ObjectConfig& config) const {

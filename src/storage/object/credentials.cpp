@@ -42,50 +42,59 @@ void require_printable(const std::string& value, const std::string& path, const 
   }
 }
 
-/// The profile in the files; nothing where there is no such file.
-std::map<std::string, std::string> profile_of(const std::string& file, const std::string& section) {
-  std::string text;
+using Section = std::map<std::string, std::string>;
+
+/// What the files must say: else one that cannot be read counts as one that is not there.
+enum class Needed : std::uint8_t { no, yes };
+
+IniSections sections_of(const std::string& file, Needed needed) {
+  if (file.empty()) {
+    return {};
+  }
   try {
-    text = read_small_file(file, most_ini_bytes, Trust::anybody);
+    return parse_ini(read_small_file(file, most_ini_bytes, Trust::anybody));
   } catch (const Error& e) {
-    if (e.code() == Code::not_found) {
+    if (e.code() == Code::not_found || needed == Needed::no) {
       return {};
     }
     throw;
   }
-  const IniSections sections = parse_ini(text);
-  const auto found = sections.find(section);
-  return found == sections.end() ? std::map<std::string, std::string>{} : found->second;
 }
 
-std::map<std::string, std::string> profile_values(const Environment& environment) {
+Section section_of(const IniSections& sections, const std::string& name) {
+  const auto found = sections.find(name);
+  return found == sections.end() ? Section{} : found->second;
+}
+
+Section profile_values(const Environment& environment) {
   std::string profile = environment("AWS_PROFILE");
+  // With keys in the environment only what a user named is missed where it cannot be read.
+  const bool has_keys =
+      !environment("AWS_ACCESS_KEY_ID").empty() && !environment("AWS_SECRET_ACCESS_KEY").empty();
+  const bool may_do_without =
+      profile.empty() && (has_keys || is_true(environment("AWS_NO_SIGN_REQUEST")));
   profile = profile.empty() ? "default" : profile;
   const std::string home = environment("HOME");
-  const auto file = [&](const char* variable, const char* name) {
+  const auto read = [&](const char* variable, const char* name) {
     const std::string told = environment(variable);
-    return !told.empty() ? told : home.empty() ? std::string() : home + "/.aws/" + name;
+    const std::string of_home = home.empty() ? std::string() : home + "/.aws/" + name;
+    return told.empty() ? sections_of(of_home, may_do_without ? Needed::no : Needed::yes)
+                        : sections_of(told, Needed::yes);
   };
-  std::map<std::string, std::string> values;
-  const std::string config = file("AWS_CONFIG_FILE", "config");
-  if (!config.empty()) {
-    values = profile_of(config, profile == "default" ? profile : "profile " + profile);
+  const IniSections config = read("AWS_CONFIG_FILE", "config");
+  Section values = section_of(config, profile == "default" ? profile : "profile " + profile);
+  auto of_file = section_of(read("AWS_SHARED_CREDENTIALS_FILE", "credentials"), profile);
+  if (!of_file["aws_access_key_id"].empty()) {
+    values.erase("aws_session_token");
   }
-  const std::string secrets = file("AWS_SHARED_CREDENTIALS_FILE", "credentials");
-  if (!secrets.empty()) {
-    auto of_file = profile_of(secrets, profile);
-    if (!of_file["aws_access_key_id"].empty()) {
-      values.erase("aws_session_token");
-    }
-    for (auto& [name, value] : of_file) {
-      if (!value.empty()) values[name] = value;
-    }
+  for (auto& [name, value] : of_file) {
+    if (!value.empty()) values[name] = value;
   }
   return values;
 }
 
 Credentials credentials_of(const std::string& path, const Environment& environment,
-                           std::map<std::string, std::string>& profile) {
+                           Section& profile) {
   Credentials found{environment("AWS_ACCESS_KEY_ID"), environment("AWS_SECRET_ACCESS_KEY"),
                     environment("AWS_SESSION_TOKEN"), false};
   if (found.key.empty() || found.secret.empty()) {

@@ -34,8 +34,9 @@ using Environment = std::function<std::string(const std::string& name)>;
 std::string environment_variable(const std::string& name);
 
 /// By the environment, then the profile's files (AWS_PROFILE, AWS_SHARED_CREDENTIALS_FILE,
-/// AWS_CONFIG_FILE, ~/.aws). Error permission for `path` if nothing gives credentials, format if
-/// what they give cannot be used.
+/// AWS_CONFIG_FILE, ~/.aws). A file in ~/.aws that cannot be read is an error only where the
+/// environment has no keys, or names a profile. Error permission for `path` if nothing gives
+/// credentials, format if what they give cannot be used.
 ObjectConfig object_config(const std::string& path, const Environment& environment);
 
 }  // namespace sluice::storage
