@@ -107,6 +107,35 @@ TEST_F(Credentials, TheEndpointOfS3ComesBeforeThatOfAll) {
   EXPECT_EQ(config.endpoint, "http://s3:2");
 }
 
+/// As AWS's programs: https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
+TEST_F(Credentials, TheDefaultProfileByItsLongNameComesBeforeTheShortOne) {
+  for (const char* text : {"[profile default]\nregion = ap-east-1\n[default]\nregion = sa-east-1\n",
+                           "[default]\nregion = sa-east-1\n[profile  \"default\"] # comment\n"
+                           "region = ap-east-1\n"}) {
+    std::ofstream(folder_ / "config") << text;
+    EXPECT_EQ(config_of(with({})).region, "ap-east-1") << text;
+  }
+}
+
+TEST_F(Credentials, TheServicesOfAProfile) {
+  std::ofstream(folder_ / "config") << "[profile other]\n"
+                                       "services = near\n"
+                                       "endpoint_url = https://all.example\n"
+                                       "[services near]\n"
+                                       "s3 =\n"
+                                       "  endpoint_url = https://s3.example\n"
+                                       "dynamodb =\n"
+                                       "  endpoint_url = https://tables.example\n"
+                                       "[profile astray]\n"
+                                       "services = nowhere\n";
+  EXPECT_EQ(config_of(with({{"AWS_PROFILE", "other"}})).endpoint, "https://s3.example");
+  EXPECT_EQ(
+      config_of(with({{"AWS_PROFILE", "other"}, {"AWS_ENDPOINT_URL", "http://told"}})).endpoint,
+      "http://told");
+  const std::string text = failure_of(with({{"AWS_PROFILE", "astray"}}), Code::format);
+  EXPECT_NE(text.find("[services nowhere]"), std::string::npos) << text;
+}
+
 TEST_F(Credentials, WithoutAnySaysWhatToSet) {
   const std::string text = failure_of({{"HOME", "/nonexistent"}}, Code::permission);
   EXPECT_NE(text.find("AWS_ACCESS_KEY_ID"), std::string::npos) << text;

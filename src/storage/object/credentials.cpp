@@ -32,6 +32,20 @@ bool is_true(const std::string& text) {
   return word == "yes" || word == "true" || word == "1" || word == "on";
 }
 
+/// One blank between the words, and the name of a profile without its quotes.
+std::string section_name(const std::string& text) {
+  std::string name = trimmed(text);
+  const std::size_t blank = name.find_first_of(" \t");
+  if (blank == std::string::npos) {
+    return name;
+  }
+  std::string second = trimmed(name.substr(blank));
+  const bool is_quoted = second.size() > 1 && second.front() == second.back() &&
+                         (second.front() == '"' || second.front() == '\'');
+  second = is_quoted ? second.substr(1, second.size() - 2) : second;
+  return name.substr(0, blank) + " " + second;
+}
+
 /// A header or an address is made of it.
 void require_printable(const std::string& value, const std::string& path, const char* what) {
   const bool is_fine =
@@ -66,7 +80,29 @@ Section section_of(const IniSections& sections, const std::string& name) {
   return found == sections.end() ? Section{} : found->second;
 }
 
-Section profile_values(const Environment& environment) {
+/// Of the file `config`: `[profile default]` comes before `[default]`. The endpoint of S3 of the
+/// section that its `services` names becomes "services.endpoint_url", where none is told already.
+Section profile_of_config(const IniSections& config, const std::string& profile,
+                          const std::string& path, bool has_endpoint) {
+  const bool is_plain = profile == "default" && config.count("profile default") == 0;
+  Section values = section_of(config, is_plain ? profile : "profile " + profile);
+  const std::string services = values["services"];
+  if (services.empty() || has_endpoint) {
+    return values;
+  }
+  const auto named = config.find("services " + services);
+  if (named == config.end()) {
+    throw Error(Code::format, path + ": the profile " + profile +
+                                  " of AWS_CONFIG_FILE has services = " + services +
+                                  ", and there is no section [services " + services +
+                                  "]: add it, or remove the line");
+  }
+  const auto endpoint = named->second.find("s3.endpoint_url");
+  values["services.endpoint_url"] = endpoint == named->second.end() ? "" : endpoint->second;
+  return values;
+}
+
+Section profile_values(const std::string& path, const Environment& environment) {
   std::string profile = environment("AWS_PROFILE");
   // With keys in the environment only what a user named is missed where it cannot be read.
   const bool has_keys =
@@ -74,6 +110,8 @@ Section profile_values(const Environment& environment) {
   const bool may_do_without =
       profile.empty() && (has_keys || is_true(environment("AWS_NO_SIGN_REQUEST")));
   profile = profile.empty() ? "default" : profile;
+  const bool has_endpoint =
+      !environment("AWS_ENDPOINT_URL_S3").empty() || !environment("AWS_ENDPOINT_URL").empty();
   const std::string home = environment("HOME");
   const auto read = [&](const char* variable, const char* name) {
     const std::string told = environment(variable);
@@ -81,8 +119,8 @@ Section profile_values(const Environment& environment) {
     return told.empty() ? sections_of(of_home, may_do_without ? Needed::no : Needed::yes)
                         : sections_of(told, Needed::yes);
   };
-  const IniSections config = read("AWS_CONFIG_FILE", "config");
-  Section values = section_of(config, profile == "default" ? profile : "profile " + profile);
+  Section values =
+      profile_of_config(read("AWS_CONFIG_FILE", "config"), profile, path, has_endpoint);
   auto of_file = section_of(read("AWS_SHARED_CREDENTIALS_FILE", "credentials"), profile);
   if (!of_file["aws_access_key_id"].empty()) {
     values.erase("aws_session_token");
@@ -129,8 +167,8 @@ IniSections parse_ini(const std::string& text) {
     if (content.empty() || content[0] == '#' || content[0] == ';') {
       continue;
     }
-    if (content.front() == '[' && content.back() == ']') {
-      section = trimmed(content.substr(1, content.size() - 2));
+    if (content.front() == '[' && content.find(']') != std::string::npos) {
+      section = section_name(content.substr(1, content.find(']') - 1));
       above.clear();
       continue;
     }
@@ -155,7 +193,7 @@ std::string environment_variable(const std::string& name) {
 }
 
 ObjectConfig object_config(const std::string& path, const Environment& environment) {
-  auto profile = profile_values(environment);
+  auto profile = profile_values(path, environment);
   ObjectConfig config;
   config.credentials = credentials_of(path, environment, profile);
   const auto first_of = [](std::initializer_list<std::string> values) {
@@ -165,7 +203,8 @@ ObjectConfig object_config(const std::string& path, const Environment& environme
     return std::string();
   };
   config.endpoint = first_of({environment("AWS_ENDPOINT_URL_S3"), environment("AWS_ENDPOINT_URL"),
-                              profile["s3.endpoint_url"], profile["endpoint_url"]});
+                              profile["services.endpoint_url"], profile["s3.endpoint_url"],
+                              profile["endpoint_url"]});
   while (!config.endpoint.empty() && config.endpoint.back() == '/') {
     config.endpoint.pop_back();
   }
