@@ -3,7 +3,8 @@
 A fault is a function of the request (method, path) that returns the name of what goes wrong, or
 None. Names: `reset` (the connection ends before the request reaches the store), `lost` (the store
 does it, and the answer is lost), `cut` (half of the answer), `500`, `slowdown`, `slow`, `skewed`,
-`expired`, `denied`, `no-conditions`, `absent`, `silent` (never answers).
+`expired`, `denied`, `no-conditions`, `absent`, `inside` and `denied-inside` (an error inside an
+answer of 200), `silent` (never answers).
 """
 
 import contextlib
@@ -23,6 +24,8 @@ ERRORS = {
     "denied": (403, "AccessDenied", 0),
     "no-conditions": (501, "NotImplemented", 0),
     "absent": (404, "NoSuchKey", 0),
+    "inside": (200, "InternalError", 0),
+    "denied-inside": (200, "AccessDenied", 0),
 }
 
 

@@ -89,6 +89,26 @@ def test_a_lost_answer_of_the_commit_is_no_failure(server, succeed):
     oracle.check(server, "data", "run.zarr", SHAPE, 4)
 
 
+def is_end_of_an_upload(method, path):
+    return method == "POST" and "uploadId=" in path
+
+
+def test_an_error_inside_the_answer_to_the_end_of_an_upload_is_tried_again(server, succeed):
+    shape = (2048, 1400)  # 22 MB a step, in parts
+    told = {"shape": shape, "steps": 2, "strategy": "collective"}
+    with Proxy(server.port, every("inside", 3, is_end_of_an_upload)) as proxy:
+        succeed("w", ADDRESS, told, endpoint=proxy.endpoint)
+        assert proxy.count("inside") > 0
+    oracle.check(server, "data", "run.zarr", shape, 2)
+
+
+def test_an_error_inside_an_answer_that_does_not_pass_is_told(server, refused):
+    told = {"shape": (2048, 1400), "steps": 1, "strategy": "collective", **SHORT}
+    with Proxy(server.port, every("denied-inside", 99, is_end_of_an_upload)) as proxy:
+        text = refused("w", ADDRESS, told, endpoint=proxy.endpoint)
+    assert text.startswith("PERMISSION") and "AccessDenied" in text, text
+
+
 def test_a_lost_answer_of_the_lease_is_no_failure(server, succeed):
     """The record of the lease is there, and says which put of which process made it."""
     def when(method, path):

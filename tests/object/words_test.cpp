@@ -95,6 +95,9 @@ TEST(ObjectWords, OnlyWhatMayPassIsTriedAgain) {
   EXPECT_FALSE(storage::may_try_again(answer(403, "AccessDenied")));
   EXPECT_FALSE(storage::may_try_again(answer(404, "NoSuchKey")));
   EXPECT_FALSE(storage::may_try_again(answer(412, "PreconditionFailed")));
+  EXPECT_TRUE(storage::may_try_again(answer(200, "InternalError")));
+  EXPECT_TRUE(storage::may_try_again(answer(200, "SlowDown")));
+  EXPECT_FALSE(storage::may_try_again(answer(200, "AccessDenied")));
 }
 
 TEST(ObjectWords, ErrorsSayWhatToDo) {

@@ -12,7 +12,7 @@ namespace sluice::storage {
 
 struct BackoffLimits {
   double first_s = 0.1;
-  double most_s = 10;  ///< between two tries
+  double most_s = 10;       ///< between two tries
   double deadline_s = 300;  ///< of all tries together
 };
 

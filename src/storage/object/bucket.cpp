@@ -139,7 +139,8 @@ HttpAnswer Bucket::send(const Call& call, HttpRequest request) {
     request.url = url_of(call, config());
     const double left_s = std::max(0.1, options_.timeout_s - seconds_since(began));
     const HttpAnswer answer = send_once(request, left_s);
-    const bool is_done = answer.status / 100 == 2 && answer.is_whole;
+    const bool is_done = answer.status / 100 == 2 && answer.is_whole &&
+                         !(call.may_hold_error && holds_error(answer));
     // A page beyond the end of an object is an answer too.
     if (is_done || (call.may_be_absent && answer.status == 404 && !is_missing_bucket(answer)) ||
         (!request.range.empty() && answer.status == 416)) {
@@ -297,14 +298,15 @@ void Bucket::end_upload(const std::string& key, const std::string& upload,
   HttpRequest request;
   request.method = "POST";
   request.body = body;
-  const Call call{"end of an upload", key, "uploadId=" + url_encoded(upload, ""), false, true};
+  const Call call{
+      "end of an upload", key, "uploadId=" + url_encoded(upload, ""), false, true, true};
   const HttpAnswer answer = send(call, request);
-  if (answer.status != 404 && xml_text(answer.text, "Code").empty()) {
+  if (answer.status != 404) {
     return;
   }
   // The answer to an earlier try may have been lost: then the upload is gone, and the object there.
   const auto there = head(key);
-  if (answer.status != 404 || !there || there->bytes != bytes) {
+  if (!there || there->bytes != bytes) {
     fail(call, answer, 1, 0);
   }
 }

@@ -96,6 +96,8 @@ class Bucket {
     std::string parameters = {};  ///< in ascending order
     bool is_conditional = false;
     bool may_be_absent = false;  ///< 404 is an answer
+    /// An answer of 200 may have an error in it: the store sends its head before it has done it.
+    bool may_hold_error = false;
   };
   HttpAnswer send(const Call& call, HttpRequest request);
   HttpAnswer send_once(const HttpRequest& request, double left_s);

@@ -95,7 +95,7 @@ Error conditional_error(const std::string& text, const HttpAnswer& answer) {
 }
 
 std::string plain_remedy(long status) {
-  if (status == 0 || status / 100 == 5 || status == 429) {
+  if (status == 0 || status / 100 == 2 || status / 100 == 5 || status == 429) {
     return "check the endpoint (AWS_ENDPOINT_URL), the network and the store, and repeat the step";
   }
   if (status == 401 || status == 403) {
@@ -116,9 +116,15 @@ bool may_try_again(const HttpAnswer& answer) {
   if (answer.status == 501) {
     return false;
   }
+  constexpr std::array<std::string_view, 4> passing{"RequestTimeout", "SlowDown", "InternalError",
+                                                    "ServiceUnavailable"};
   return answer.status == 0 || answer.status == 429 || answer.status / 100 == 5 ||
-         (answer.status / 100 == 2 && !answer.is_whole) || code_in(answer) == "RequestTimeout" ||
-         code_in(answer) == "SlowDown";
+         (answer.status / 100 == 2 && !answer.is_whole) ||
+         std::find(passing.begin(), passing.end(), code_in(answer)) != passing.end();
+}
+
+bool holds_error(const HttpAnswer& answer) {
+  return answer.status / 100 == 2 && !xml_text(answer.text, "Code").empty();
 }
 
 bool has_expired(const HttpAnswer& answer) {

@@ -8,8 +8,10 @@
 
 namespace sluice::storage {
 
-/// 5xx, 429, and what the network did.
+/// 5xx, 429, what the network did, and errors of that kind inside another answer.
 bool may_try_again(const HttpAnswer& answer);
+/// Is there an error inside an answer of 200?
+bool holds_error(const HttpAnswer& answer);
 /// Are the credentials those of a session that is over?
 bool has_expired(const HttpAnswer& answer);
 bool is_missing_bucket(const HttpAnswer& answer);
