@@ -105,6 +105,42 @@ def test_missing_values_of_a_store_are_missing_for_xarray(tmp_path):
         assert np.array_equal(read["nc"][dtype].values, values, equal_nan=True), dtype
 
 
+SET = {"f4": -999.0, "f8": np.array([-999.0]), "i2": np.array([-999], "i4"), "i8": -999,
+       "c16": -999.0}
+
+
+def test_a_fill_value_that_a_program_sets_is_one_for_xarray(tmp_path):
+    path = tmp_path / "own.zarr"
+    with sluice.open(path, "w", **QUICK) as out:
+        for dtype, fill in SET.items():
+            out.put(dtype, np.array([1, -999, 3], dtype))
+            out.attrs_of(dtype)["_FillValue"] = fill
+    with sluice.open(path, "a", **QUICK) as out, out.step():
+        out.put("later", np.zeros(2))
+    with xarray.open_zarr(path) as data:
+        for dtype in SET:
+            assert np.isnan(data[dtype].values).tolist() == [False, True, False], dtype
+    with sluice.open(path) as data:
+        for dtype in ("f4", "f8", "i2", "i8"):
+            assert data[dtype].attrs["_FillValue"] == -999, dtype
+
+
+def test_a_fill_value_in_a_list_of_one_is_one(tmp_path):
+    source = tmp_path / "foreign.h5"
+    with h5py.File(source, "w") as data:
+        for dtype in ("f4", "f8", "i2"):
+            data[dtype] = np.array([1, -999, 3], dtype)
+            data[dtype].attrs["_FillValue"] = np.array([-999], dtype)
+    for ending, engine in (("nc", "netcdf4"), ("zarr", "zarr")):
+        target = tmp_path / f"copy.{ending}"
+        run = command("convert", source, target)
+        assert run.returncode == 0 and "left out" not in run.stdout + run.stderr, run
+        with xarray.open_dataset(target, engine=engine) as data:
+            for dtype in ("f4", "f8", "i2"):
+                is_missing = np.isnan(data[dtype].values).tolist()
+                assert is_missing == [False, True, False], (ending, dtype)
+
+
 def test_a_step_without_a_put_has_no_empty_object(tmp_path):
     path = tmp_path / "untouched.zarr"
     with sluice.open(path, "w", durability="step") as out:

@@ -5,6 +5,7 @@
 #include <string>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "layout/formats.hpp"
 #include "model/base64.hpp"
@@ -44,8 +45,8 @@ std::optional<Fill> default_of_netcdf(Kind kind) {
   }
 }
 
-/// A number, or, of a floating-point variable in Zarr, base64 of one in double precision
-/// (xarray.backends.zarr.FillValueCoder).
+/// A number, also one that is alone in a list, or, of a floating-point variable in Zarr, base64 of
+/// one in double precision (xarray.backends.zarr.FillValueCoder).
 struct FillOf {
   Kind kind;
 
@@ -56,6 +57,10 @@ struct FillOf {
     } else {
       return std::nullopt;
     }
+  }
+  template <class T>
+  std::optional<Fill> operator()(const std::vector<T>& values) const {
+    return values.size() == 1 ? (*this)(values[0]) : std::nullopt;
   }
   std::optional<Fill> operator()(const std::string& text) const {
     const auto bytes = model::bytes_of_base64(text);

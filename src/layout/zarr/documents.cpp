@@ -5,6 +5,7 @@
 
 #include "layout/lengths.hpp"
 #include "layout/netcdf4/rules.hpp"
+#include "layout/zarr/fill_value.hpp"
 #include "layout/zarr/manifest.hpp"
 #include "layout/zarr/node_order.hpp"
 #include "layout/zarr/seal.hpp"
@@ -34,12 +35,16 @@ const Json& kept_attributes(const Manifest& manifest, const std::string& owner) 
   return kept != manifest.kept.attributes.end() ? kept->second : none;
 }
 
-/// Those that were read, as they were, and those that have been set since.
-Json attributes_json(const Manifest& manifest, const std::string& owner) {
+/// Those that were read, as they were, and those that have been set since. `type`: of the owner,
+/// where that is a variable.
+Json attributes_json(const Manifest& manifest, const std::string& owner,
+                     const Type* type = nullptr) {
   Json json = kept_attributes(manifest, owner);
   for (const model::Attribute& attribute : manifest.attributes) {
     if (attribute.owner == owner && !says(json, attribute)) {
-      json[attribute.name] = json_of(attribute.value);
+      const bool is_fill = type != nullptr && attribute.name == fill_name;
+      json[attribute.name] =
+          is_fill ? fill_attribute_json(attribute.value, *type) : json_of(attribute.value);
     }
   }
   return json;
@@ -135,7 +140,7 @@ Json nodes_of(const Manifest& manifest) {
   for (const Stored& stored : manifest.arrays) {
     const std::string& name = stored.definition.name;
     nodes.put_groups(name);
-    Json attributes = attributes_json(manifest, name);
+    Json attributes = attributes_json(manifest, name, &stored.definition.type);
     if (stored.definition.varying) {
       attributes[varying_attribute] = length_name(name);
     }

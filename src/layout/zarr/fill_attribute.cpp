@@ -1,12 +1,16 @@
 // The attribute by which xarray knows missing values in version 3: an integer as it is, a
-// floating-point number as base64 of its eight bytes (xarray.backends.zarr.FillValueCoder).
+// floating-point number as base64 of its eight bytes, a complex one as a list of two of these
+// (xarray.backends.zarr.FillValueCoder). What is in another form makes xarray refuse the store.
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <span>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "layout/zarr/fill_value.hpp"
+#include "layout/zarr/metadata.hpp"
 #include "model/base64.hpp"
 #include "model/fill.hpp"
 
@@ -27,24 +31,81 @@ double floating_fill(const model::Definition& definition) {
   return narrow;
 }
 
+bool is_floating(Kind kind) { return kind == Kind::f32 || kind == Kind::f64; }
+
+std::string coded(double value) { return model::base64(std::as_bytes(std::span(&value, 1))); }
+
+/// The number that is the value, or that is alone in it; nothing for anything else.
+struct NumberIn {
+  template <class T>
+  std::optional<model::AttributeValue> operator()(const T& value) const {
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+      return value;
+    } else {
+      return std::nullopt;
+    }
+  }
+  template <class T>
+  std::optional<model::AttributeValue> operator()(const std::vector<T>& values) const {
+    return values.size() == 1 ? (*this)(values[0]) : std::nullopt;
+  }
+};
+
 }  // namespace
+
+nlohmann::ordered_json fill_attribute_json(const model::AttributeValue& value, const Type& type) {
+  const auto number = std::visit(NumberIn{}, value);
+  if (!number) {
+    return json_of(value);
+  }
+  const double wide = std::visit(
+      [](const auto& held) {
+        if constexpr (std::is_arithmetic_v<std::decay_t<decltype(held)>>) {
+          return static_cast<double>(held);
+        } else {
+          return 0.0;  // NumberIn gives none of these
+        }
+      },
+      *number);
+  if (is_floating(type.kind)) {
+    return coded(wide);
+  }
+  if (type.kind == Kind::c64 || type.kind == Kind::c128) {
+    return Json::array({coded(wide), coded(0)});
+  }
+  return json_of(*number);
+}
+
+model::AttributeValue fill_attribute_value(model::AttributeValue value, std::size_t kind) {
+  constexpr std::size_t float_kind = 3;  // of AttributeValue
+  constexpr std::size_t text_kind = 5;
+  constexpr std::size_t texts_kind = 10;
+  const auto* text = std::get_if<std::string>(&value);
+  const bool was_number = kind != 0 && kind != text_kind && kind != texts_kind;
+  const auto bytes = text != nullptr && was_number ? model::bytes_of_base64(*text) : std::nullopt;
+  double number = 0;
+  if (!bytes || bytes->size() != sizeof number) {
+    return value;
+  }
+  std::memcpy(&number, bytes->data(), sizeof number);
+  return kind == float_kind ? model::AttributeValue(static_cast<float>(number))
+                            : model::AttributeValue(number);
+}
 
 std::optional<model::Attribute> fill_attribute(const model::Definition& definition) {
   const Kind kind = definition.type.kind;
   if (!definition.partial || kind < Kind::i8 || kind > Kind::f64) {
     return std::nullopt;
   }
-  if (kind == Kind::f32 || kind == Kind::f64) {
-    const double value = floating_fill(definition);
-    return model::Attribute{definition.name, "_FillValue",
-                            model::base64(std::as_bytes(std::span(&value, 1)))};
+  if (is_floating(kind)) {
+    return model::Attribute{definition.name, fill_name, coded(floating_fill(definition))};
   }
   const auto value = fill_json(definition.fill, definition.type);
   constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > most) {
     return std::nullopt;  // attributes hold no such number
   }
-  return model::Attribute{definition.name, "_FillValue", value.get<std::int64_t>()};
+  return model::Attribute{definition.name, fill_name, value.get<std::int64_t>()};
 }
 
 }  // namespace sluice::layout::zarr

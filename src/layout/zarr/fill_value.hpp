@@ -25,8 +25,17 @@ nlohmann::ordered_json fill_json(std::span<const std::byte> element, const Type&
 /// the JSON is no value of the type.
 std::vector<std::byte> fill_of(const nlohmann::ordered_json& json, const Type& type);
 
+/// The attribute by which missing values are known.
+constexpr const char* fill_name = "_FillValue";
+
 /// The attribute _FillValue of a partial variable, as xarray looks for it. Nothing for types of
 /// which it takes none.
 std::optional<model::Attribute> fill_attribute(const model::Definition& definition);
+
+/// A value that a program gave the attribute _FillValue of an array of that type, in the form in
+/// which xarray looks for it: a list of one number is that number.
+nlohmann::ordered_json fill_attribute_json(const model::AttributeValue& value, const Type& type);
+/// The inverse. `kind`: index of what the program gave.
+model::AttributeValue fill_attribute_value(model::AttributeValue value, std::size_t kind);
 
 }  // namespace sluice::layout::zarr

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "codec/checksum.hpp"
+#include "layout/zarr/fill_value.hpp"
 #include "layout/zarr/references.hpp"
 #include "layout/zarr/seal.hpp"
 #include "layout/zarr/version2.hpp"
@@ -22,9 +23,6 @@ using model::Definition;
 namespace {
 
 constexpr std::size_t crc_bytes = 4;
-
-/// The attribute by which missing values are known.
-constexpr const char* fill_name = "_FillValue";
 
 struct Told {
   bool stepped = false;
@@ -148,8 +146,11 @@ void take_attributes(const Json& node, const std::string& owner, const Own& own,
       continue;
     }
     const auto known = own.kinds.find({owner, name});
-    const auto held =
+    auto held =
         value_of(value, known != own.kinds.end() ? std::optional(known->second) : std::nullopt);
+    if (held && name == fill_name && known != own.kinds.end()) {
+      held = fill_attribute_value(*held, known->second);
+    }
     if (held) {
       manifest.attributes.push_back({owner, name, *held});
     } else if (name != fill_name || !large_fill_in(node)) {
