@@ -105,6 +105,24 @@ def test_missing_values_of_a_store_are_missing_for_xarray(tmp_path):
         assert np.array_equal(read["nc"][dtype].values, values, equal_nan=True), dtype
 
 
+def test_missing_values_of_float16(tmp_path):
+    """netCDF has no such type."""
+    own, theirs, copy = (tmp_path / f"{name}.zarr" for name in ("own", "theirs", "copy"))
+    with sluice.open(own, "w", **QUICK) as out:
+        out.define("x", "f2", (3,), partial=True, fill=-999)
+        out.put("x", np.array([1, -999], "f2"), start=(0,))
+    with xarray.open_zarr(own) as data:
+        assert np.isnan(data["x"].values).tolist() == [False, True, True]
+    values = xarray.Dataset({"x": ("i", [1, np.nan, 3], {}, {"_FillValue": -999, "dtype": "f2"})})
+    values.to_zarr(theirs, zarr_format=3, consolidated=True)
+    assert command("convert", theirs, copy).returncode == 0
+    with xarray.open_zarr(copy) as data:
+        assert np.isnan(data["x"].values).tolist() == [False, True, False]
+    assert command("convert", theirs, tmp_path / "copy.h5").returncode == 0
+    with h5py.File(tmp_path / "copy.h5") as data:
+        assert data["x"].attrs["_FillValue"] == -999
+
+
 SET = {"f4": -999.0, "f8": np.array([-999.0]), "i2": np.array([-999], "i4"), "i8": -999,
        "c16": -999.0}
 

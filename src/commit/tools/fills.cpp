@@ -64,7 +64,7 @@ struct FillOf {
   }
   std::optional<Fill> operator()(const std::string& text) const {
     const auto bytes = model::bytes_of_base64(text);
-    const bool is_floating = kind == Kind::f32 || kind == Kind::f64;
+    const bool is_floating = kind == Kind::f16 || kind == Kind::f32 || kind == Kind::f64;
     if (!is_floating || !bytes || bytes->size() != sizeof(double)) {
       return std::nullopt;
     }

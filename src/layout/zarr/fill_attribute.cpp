@@ -23,15 +23,20 @@ double floating_fill(const model::Definition& definition) {
   model::fill(element, definition.type, definition.fill);
   double wide = 0;
   float narrow = 0;
+  Float16 half;
   if (definition.type.kind == Kind::f64) {
     std::memcpy(&wide, element.data(), sizeof wide);
     return wide;
+  }
+  if (definition.type.kind == Kind::f16) {
+    std::memcpy(&half, element.data(), sizeof half);
+    return static_cast<double>(half);
   }
   std::memcpy(&narrow, element.data(), sizeof narrow);
   return narrow;
 }
 
-bool is_floating(Kind kind) { return kind == Kind::f32 || kind == Kind::f64; }
+bool is_floating(Kind kind) { return kind == Kind::f16 || kind == Kind::f32 || kind == Kind::f64; }
 
 std::string coded(double value) { return model::base64(std::as_bytes(std::span(&value, 1))); }
 
@@ -94,7 +99,8 @@ model::AttributeValue fill_attribute_value(model::AttributeValue value, std::siz
 
 std::optional<model::Attribute> fill_attribute(const model::Definition& definition) {
   const Kind kind = definition.type.kind;
-  if (!definition.partial || kind < Kind::i8 || kind > Kind::f64) {
+  const bool is_integer = kind >= Kind::i8 && kind <= Kind::u64;
+  if (!definition.partial || (!is_integer && !is_floating(kind))) {
     return std::nullopt;
   }
   if (is_floating(kind)) {
