@@ -388,6 +388,33 @@ def test_attributes_of_sluice_that_another_program_changed(tmp_path):
         assert (file.attrs["fine"].dtype, file.attrs["f4exact"].dtype) == (np.int32, np.float32)
 
 
+def test_an_array_that_is_not_understood_is_one_of_many(tmp_path):
+    path = tmp_path / "group.zarr"
+    group = zarr.open_group(path, mode="w")
+    values = np.arange(12.0).reshape(3, 4)
+    group.create_array("a", data=values, chunks=(3, 2), compressors=None)
+    group.create_array("deep", shape=(1,) * 9, chunks=(1,) * 9, dtype="f4")
+    for name, key, value in (("named", "codecs", ["bytes"]), ("odd", "fill_value", "many")):
+        group.create_array(name, data=np.arange(4, dtype="u1"), compressors=None)
+        document = path / name / "zarr.json"
+        document.write_text(json.dumps({**json.loads(document.read_text()), key: value}))
+    for is_consolidated in (False, True):
+        if is_consolidated:  # zarr-python does not consolidate these
+            for name in ("named", "odd"):
+                (path / name / "zarr.json").unlink()
+            zarr.consolidate_metadata(path, zarr_format=3)
+        told = json.loads(run("ls", path, "--json").stdout)
+        readable = {"a"} if is_consolidated else {"a", "named"}
+        assert {v["name"] for v in told["variables"]} == readable, told
+        said = run("ls", path).stdout + run("ls", path).stderr
+        assert "deep" in said and "too many dimensions" in said, said
+        assert is_consolidated or ("odd" in said and "many" in said), said
+        with library.open(path) as file:
+            np.testing.assert_array_equal(file["a"][...], values)
+            if not is_consolidated:
+                assert file["named"][...].tolist() == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize("version", [2, 3])
 def test_a_fill_value_of_uint64(tmp_path, version):
     path, fill = tmp_path / "u.zarr", 2**64 - 1

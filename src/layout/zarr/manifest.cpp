@@ -212,10 +212,26 @@ bool is_of_another(const Manifest& manifest, const Own& own, const std::string& 
                   : own.owners.count(name) == 0;
 }
 
+/// An array of another program among others. What cannot be understood in its document need not be
+/// damage: it is said of this array, and the others are read.
+std::optional<Array> array_of_another(const Json& node, const std::string& name, std::string& why) {
+  try {
+    return array_in(node, name, why);
+  } catch (const Error& e) {
+    const std::string place = name + ": " + document_name + ": ";
+    why = e.what();
+    why = why.rfind(place, 0) == 0 ? why.substr(place.size()) : why;
+    return std::nullopt;
+  }
+}
+
 void take_array(const Json& node, const std::string& name, const std::string& path, const Own& own,
                 Manifest& manifest) {
   std::string why;
-  const auto array = array_in(node, path + ": " + name, why);
+  const bool is_one_of_many = !manifest.is_array;
+  const bool is_of_others = !manifest.ours || is_of_another(manifest, own, name, true);
+  const auto array = is_one_of_many && is_of_others ? array_of_another(node, name, why)
+                                                    : array_in(node, path + ": " + name, why);
   if (!array) {
     manifest.unreadable.push_back({name, why});
     return;

@@ -60,6 +60,11 @@ Json chain(const Array& array) {
   return codecs;
 }
 
+/// A codec or another extension that has no configuration may be its bare name.
+Json named(const Json& extension) {
+  return extension.is_string() ? Json::object({{"name", extension}}) : extension;
+}
+
 /// The compressor inside Blosc, as a parameter of the filter: 0 if it is only read, empty if it is
 /// not. The header of every chunk says it too, and how bytes are shuffled.
 std::optional<std::uint32_t> inside_blosc(const Json& configuration) {
@@ -85,7 +90,8 @@ bool is_chain_of_hdf5(const codec::Pipeline& filters) {
 /// What a chain of codecs is; `why` where it is nothing that can be read here.
 void take_chain(const Json& codecs, Array& array, std::string& why) {
   bool has_bytes = false;
-  for (const Json& entry : codecs) {
+  for (const Json& one : codecs) {
+    const Json entry = named(one);
     const Json configuration = entry.value("configuration", Json::object());
     const std::string name = entry.value("name", "");
     if (name == "bytes") {
@@ -118,20 +124,24 @@ void take_chain(const Json& codecs, Array& array, std::string& why) {
 }
 
 bool is_plain_index(const Json& codecs) {
-  return codecs.is_array() && codecs.size() == 2 && codecs[0].value("name", "") == "bytes" &&
-         codecs[0].value("configuration", Json::object()).value("endian", "little") == "little" &&
-         codecs[1].value("name", "") == "crc32c";
+  if (!codecs.is_array() || codecs.size() != 2) {
+    return false;
+  }
+  const Json first = named(codecs[0]);
+  return first.value("name", "") == "bytes" &&
+         first.value("configuration", Json::object()).value("endian", "little") == "little" &&
+         named(codecs[1]).value("name", "") == "crc32c";
 }
 
 void take_codecs(const Json& codecs, Array& array, const std::string& name, std::string& why) {
   array.inner = array.chunk;
-  const bool is_shard =
-      codecs.is_array() && codecs.size() == 1 && codecs[0].value("name", "") == "sharding_indexed";
+  const bool is_shard = codecs.is_array() && codecs.size() == 1 &&
+                        named(codecs[0]).value("name", "") == "sharding_indexed";
   if (!is_shard) {
     take_chain(codecs, array, why);
     return;
   }
-  const Json configuration = codecs[0].value("configuration", Json::object());
+  const Json configuration = named(codecs[0]).value("configuration", Json::object());
   array.sharded = true;
   array.inner = dims_of(configuration.value("chunk_shape", Json()), name);
   array.index_first = configuration.value("index_location", "end") == "start";
@@ -237,7 +247,7 @@ std::optional<Array> array_in(const Json& document, const std::string& name, std
       why = "data type " + type;
       return std::nullopt;
     }
-    const Json& keys = document.at("chunk_key_encoding");
+    const Json keys = named(document.at("chunk_key_encoding"));
     array.prefixed = keys.value("name", "") == "default";
     array.separator = keys.value("configuration", Json::object())
                           .value("separator", array.prefixed ? "/" : ".")
