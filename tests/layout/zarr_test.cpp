@@ -131,6 +131,28 @@ TEST_F(Zarr, TinyChunksAndPartsOfThem) {
   }
 }
 
+/// c-blosc, by which other programs read, decodes no larger block than (INT_MAX - 1020) / 3.
+TEST_F(Zarr, CompressedChunksAreSuchAsBloscDecodes) {
+  model::Definition d;
+  d.name = "v";
+  d.type = type_of(Kind::u8);
+  d.stepped = true;
+  d.compress = "deflate:1";
+  if (!codec::find_method(codec::deflate_id)) {
+    GTEST_SKIP() << "built without libdeflate";
+  }
+  for (const char* format : {"zarr", "icechunk"}) {
+    d.shape = d.chunk = {715'827'543};
+    d.compress = "deflate:1";
+    EXPECT_FALSE(layout::accepts(layout::format_named(format), d, {}));
+    d.shape = {715'827'542};  // which bounds the chunk
+    EXPECT_TRUE(layout::accepts(layout::format_named(format), d, {}));
+    d.shape = {715'827'543};
+    d.compress.clear();
+    EXPECT_TRUE(layout::accepts(layout::format_named(format), d, {}));
+  }
+}
+
 /// A writer has fewer objects open than a commit has: all are synced.
 TEST_F(Zarr, ManyVariablesAreSynced) {
   const auto log = std::make_shared<storage::Log>();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "layout/encoding.hpp"
 #include "layout/zarr/catalog.hpp"
 #include "layout/zarr/planner.hpp"
 #include "layout/zarr/references.hpp"
@@ -10,8 +11,35 @@
 
 namespace sluice::layout::zarr {
 
+namespace {
+
+/// c-blosc decodes blocks up to (INT_MAX - 255 * 4) / 3 bytes, and a chunk is written as one block.
+constexpr std::uint64_t most_blosc_bytes = 715'827'542;
+
+/// Of the chunk that is asked for, as far as the variable fills it; 0: the library chooses one.
+std::uint64_t chunk_bytes(const model::Definition& d) {
+  if (d.chunk.empty() || d.chunk.rank() != d.shape.rank()) {
+    return 0;
+  }
+  std::uint64_t bytes = d.type.bytes;
+  for (int i = 0; i < d.chunk.rank(); ++i) {
+    const std::uint64_t extent = std::max<std::uint64_t>(1, d.shape[i]);
+    bytes = model::checked_product(bytes, std::min(d.chunk[i], extent), "chunk");
+  }
+  return bytes;
+}
+
+}  // namespace
+
 std::string refuse_definition(const model::Definition& definition,
                               const std::vector<model::Definition>&) {
+  if (is_encoded(definition) && chunk_bytes(definition) > most_blosc_bytes) {
+    throw Error(Code::unsupported,
+                "define " + definition.name + ": a compressed chunk of " +
+                    std::to_string(chunk_bytes(definition)) +
+                    " bytes: Blosc, by which Zarr stores are compressed, decodes at most " +
+                    std::to_string(most_blosc_bytes) + ": choose smaller chunks, or compress none");
+  }
   if ((definition.name + "/").rfind("sluice/", 0) == 0) {
     throw Error(Code::bad_name, "define " + definition.name +
                                     ": Zarr stores keep the group sluice: choose another name");
