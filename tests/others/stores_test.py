@@ -206,6 +206,24 @@ def test_numbers_that_json_has_no_word_for(tmp_path):
         sluice("ls", path)
 
 
+def test_documents_of_sluice_are_json(tmp_path):
+    """Words that JSON has not would keep tensorstore and Icechunk from the whole array."""
+    path = tmp_path / "own.zarr"
+    with library.open(path, "w") as out:
+        out.put("x", np.arange(3.0))
+        out.attrs_of("x")["missing"] = float("nan")
+        out.attrs_of("x")["range"] = [-np.inf, np.inf]
+    for file in path.rglob("zarr.json"):
+        json.loads(file.read_text(), parse_constant=pytest.fail)
+    store = tensorstore.open({"driver": "zarr3", "kvstore": {"driver": "file",
+                                                             "path": f"{path}/x/"}}).result()
+    assert store.read().result().tolist() == [0, 1, 2]
+    assert zarr.open_group(path, mode="r")["x"].attrs["missing"] == "NaN"
+    with library.open(path) as file:
+        assert np.isnan(file["x"].attrs["missing"])
+        assert list(file["x"].attrs["range"]) == [-np.inf, np.inf]
+
+
 @pytest.mark.parametrize("version", [2, 3])
 def test_a_group_without_consolidated_metadata(tmp_path, version):
     bare = tmp_path / "bare.zarr"
