@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -128,6 +129,45 @@ HttpAnswer Bucket::send_once(const HttpRequest& request, double left_s) {
   return http_.perform(sent, signing);
 }
 
+void Bucket::guard(const std::string& prefix, std::weak_ptr<const LeaseClock> clock) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(guards_, [](const auto& known) { return known.second.expired(); });
+  guards_[prefix] = std::move(clock);
+}
+
+std::shared_ptr<const LeaseClock> Bucket::guard_of(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [prefix, clock] : guards_) {
+    if (key.rfind(prefix, 0) == 0) {
+      return clock.lock();
+    }
+  }
+  return nullptr;
+}
+
+/// Looked at before every try: a writer that was cut off must not change, when the store is back,
+/// what another one has written meanwhile.
+HttpAnswer Bucket::send_guarded(const Call& call, const HttpRequest& request, double left_s) {
+  const bool is_read = request.method == "GET" || request.method == "HEAD";
+  const auto clock = is_read ? nullptr : guard_of(call.key);
+  if (!clock) {
+    return send_once(request, left_s);
+  }
+  if (clock->is_lost()) {
+    throw Error(Code::locked, url_text(call.key) + ": " + call.what +
+                                  " failed: another writer has taken over the writer lease: open "
+                                  "the file again");
+  }
+  const double held_s = clock->left_s();
+  if (held_s > 0) {
+    return send_once(request, std::min(left_s, held_s));
+  }
+  HttpAnswer none;
+  none.failure = "the writer lease was not renewed for " +
+                 std::to_string(std::lround(clock->stale_after_s())) + " s";
+  return none;
+}
+
 HttpAnswer Bucket::send(const Call& call, HttpRequest request) {
   const auto began = Clock::now();
   BackoffLimits limits;
@@ -138,7 +178,7 @@ HttpAnswer Bucket::send(const Call& call, HttpRequest request) {
   while (true) {
     request.url = url_of(call, config());
     const double left_s = std::max(0.1, options_.timeout_s - seconds_since(began));
-    const HttpAnswer answer = send_once(request, left_s);
+    const HttpAnswer answer = send_guarded(call, request, left_s);
     const bool is_done = answer.status / 100 == 2 && answer.is_whole &&
                          !(call.may_hold_error && holds_error(answer));
     // A page beyond the end of an object is an answer too.

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -17,6 +18,7 @@
 
 #include "storage/object/credentials.hpp"
 #include "storage/object/http.hpp"
+#include "storage/object/lease_clock.hpp"
 
 namespace sluice::storage {
 
@@ -86,6 +88,12 @@ class Bucket {
                   std::span<const UploadedPart> parts, std::uint64_t bytes);
   void abort_upload(const std::string& key, const std::string& upload) noexcept;
 
+  /// From now on, while `clock` lives, what changes objects below `prefix` is sent only while the
+  /// writer lease is held: a request that cannot be sent waits as one that failed, and is an Error
+  /// locked once the lease is lost.
+  void guard(const std::string& prefix, std::weak_ptr<const LeaseClock> clock);
+  double timeout_s() const noexcept { return options_.timeout_s; }
+
   /// Requests that were sent, retries among them.
   std::uint64_t requests() const noexcept { return requests_; }
 
@@ -101,6 +109,8 @@ class Bucket {
   };
   HttpAnswer send(const Call& call, HttpRequest request);
   HttpAnswer send_once(const HttpRequest& request, double left_s);
+  HttpAnswer send_guarded(const Call& call, const HttpRequest& request, double left_s);
+  std::shared_ptr<const LeaseClock> guard_of(const std::string& key);
   ObjectConfig config();
   void renew_config();
   std::string url_of(const Call& call, const ObjectConfig& config) const;
@@ -111,7 +121,8 @@ class Bucket {
   const BucketOptions options_;
   std::mutex mutex_;
   ObjectConfig config_;
-  std::chrono::steady_clock::time_point read_at_;  ///< the files of credentials
+  std::chrono::steady_clock::time_point read_at_;                  ///< the files of credentials
+  std::map<std::string, std::weak_ptr<const LeaseClock>> guards_;  ///< by prefix
   Http http_;
   std::atomic<std::uint64_t> requests_ = 0;
 };

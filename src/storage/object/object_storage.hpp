@@ -79,8 +79,13 @@ class ObjectStorage final : public Storage, public WholeFiles {
 
 /// A random number that goes with a put, by which it is known again.
 std::string random_text();
-/// The lease of the object `key`: lease.hpp says what it is.
+struct LeaseTimes {
+  double renew_every_s = 20;
+  double stale_after_s = 180;  ///< then another writer may take it over
+};
+/// The lease of the object `key`, which guards what is below it in `bucket`: Lease says what it is.
 std::unique_ptr<Lease> take_object_lease(Bucket& bucket, const std::string& key,
-                                         const std::string& path, bool& has_conditions);
+                                         const std::string& path, bool& has_conditions,
+                                         const LeaseTimes& times = {});
 
 }  // namespace sluice::storage
