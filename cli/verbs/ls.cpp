@@ -296,11 +296,14 @@ int ls(const Context& context, const LsOptions& options) {
   contents.path = options.file;
   contents.stored = open_stored(context.storage, options.file, [&](Catalog& catalog) {
     contents.attributes = catalog.attributes();
+    layout::show_owners(catalog.variables(), contents.attributes);
     contents.variables = catalog.variables();
     contents.rows.clear();
     for (std::uint32_t v = 0; v < contents.variables.size(); ++v) {
-      if (contents.variables[v].definition.varying) {
-        contents.rows[contents.variables[v].definition.name] = catalog.rows_by_step(v);
+      model::Definition& d = contents.variables[v].definition;
+      d.name = layout::shown_name(catalog.variables()[v]);
+      if (d.varying) {
+        contents.rows[d.name] = catalog.rows_by_step(v);
       }
     }
   });

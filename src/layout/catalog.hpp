@@ -76,7 +76,16 @@ struct StoredVariable {
   std::string storage;
   /// For a further name of a dataset: its first name; else empty.
   std::string same_as = {};
+  /// The name under which programs show it, where that is another one than in the file; else empty.
+  std::string shown_as = {};
 };
+
+inline const std::string& shown_name(const StoredVariable& variable) {
+  return variable.shown_as.empty() ? variable.definition.name : variable.shown_as;
+}
+/// Gives the attributes of variables the owners that programs show.
+void show_owners(const std::vector<StoredVariable>& variables,
+                 std::vector<model::Attribute>& attributes);
 
 /// A dataset that Sluice cannot read, and what its type is.
 struct UnreadableDataset {

@@ -95,6 +95,34 @@ class Convert(unittest.TestCase):
                 self.assertEqual(read["small"].values.tolist(), [255, 1, 2], ending)
                 self.assertEqual(read["large"].values.tolist(), [2**60 + 1, 2, 3], ending)
 
+    def test_variables_of_netcdf_that_have_the_name_of_a_dimension(self):
+        """netCDF stores `lon` with a prefix, and `lat` as a scale without a list of dimensions."""
+        source = new_path(".nc")
+        values = numpy.arange(12.0).reshape(3, 4)
+        with netCDF4.Dataset(source, "w") as file:
+            file.createDimension("lat", 3)
+            file.createDimension("lon", 4)
+            for number, name in enumerate(("lat", "lon", "t")):
+                variable = file.createVariable(name, "f8", ("lat", "lon"))
+                variable[:] = values + 100 * number
+                variable.long_name = "of " + name
+        result = sluice("ls", source, "--json")
+        told = json.loads(result.stdout)["variables"]
+        self.assertEqual({v["name"]: v["attributes"] for v in told},
+                         {name: {"long_name": "of " + name} for name in ("lat", "lon", "t")})
+        with netCDF4.Dataset(self.converted(source, "--compress", "none", ending=".nc")) as file:
+            for number, name in enumerate(("lat", "lon", "t")):
+                self.assertEqual(file[name].long_name, "of " + name)
+                self.assertTrue(numpy.array_equal(file[name][:], values + 100 * number), name)
+        target = self.converted(source, ending=".zarr")
+        self.assertEqual(sluice("diff", source, target).returncode, FINE)
+        with xarray.open_dataset(source) as before, \
+                xarray.open_dataset(target, **XARRAY[".zarr"]) as after:
+            self.assertEqual(dict(before.sizes), dict(after.sizes))
+            for name in ("lat", "lon", "t"):
+                self.assertTrue(before[name].variable.equals(after[name].variable), name)
+                self.assertEqual(after[name].dims, ("lat", "lon"))
+
     def test_missing_values_stay_missing_for_xarray(self):
         source = new_path(".nc")
         with netCDF4.Dataset(source, "w") as file:

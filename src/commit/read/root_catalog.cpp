@@ -61,6 +61,15 @@ void RootCatalog::describe(bool is_modified) {
   }
   contents_.attributes = catalog_->attributes();
   require_contents(contents_.attributes, is_modified);
+  show_names();
+}
+
+/// From here on a variable has the name that programs show.
+void RootCatalog::show_names() {
+  for (std::size_t v = 0; v < contents_.variables.size(); ++v) {
+    contents_.variables[v].definition.name = layout::shown_name(catalog_->variables()[v]);
+  }
+  layout::show_owners(catalog_->variables(), contents_.attributes);
 }
 
 void RootCatalog::require_contents(const std::vector<model::Attribute>& attributes,
@@ -173,8 +182,9 @@ std::vector<Record> RootCatalog::find_records(const FileView& view, std::uint32_
                                               std::uint64_t step) {
   const model::Definition& d = view[variable].definition;
   // For a further name of a dataset they are those of its first name.
-  const std::string& same = catalog_->variables()[view[variable].catalog_index].same_as;
-  const std::uint64_t hash = codec::checksum(same.empty() ? d.name : same);
+  const auto& stored = catalog_->variables()[view[variable].catalog_index];
+  const std::uint64_t hash =
+      codec::checksum(stored.same_as.empty() ? stored.definition.name : stored.same_as);
   const auto& commits = catalog_->commits();
   std::vector<std::size_t> candidates;  // the last one that has any wins
   if (!d.stepped) {

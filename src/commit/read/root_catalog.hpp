@@ -38,6 +38,7 @@ class RootCatalog {
 
  private:
   void describe(bool is_modified);
+  void show_names();
   void require_contents(const std::vector<model::Attribute>& attributes, bool is_modified) const;
   void require_rows(const std::vector<std::vector<std::uint64_t>>& rows) const;
   /// Records by the hash of their variable's name.

@@ -14,6 +14,7 @@
 #include "commit/tools/growing.hpp"
 #include "commit/tools/new_file.hpp"
 #include "commit/tools/one_variable.hpp"
+#include "commit/tools/source_names.hpp"
 #include "commit/tools/step_choice.hpp"
 #include "commit/tools/unread.hpp"
 #include "exec/rows/rows.hpp"
@@ -91,7 +92,7 @@ class Converter {
     for (std::uint32_t v = 0; v < input_.variables().size(); ++v) {
       model::Definition d = input_.variables()[v].definition;
       d.along_steps = false;  // in the file that it was read from
-      if (is_companion(input_, d) || (carries_ && is_other_name_[v])) {
+      if (is_companion(input_, d) || (carries_ && names_.is_further(v))) {
         continue;  // the link is copied
       }
       if (const auto found = unread_.find(d.name); found != unread_.end()) {
@@ -107,6 +108,7 @@ class Converter {
         d.chunk = {};  // of the other format
       }
       take_fill(input_, output_->format(), d);
+      d.name = stored_name(d.name);
       const std::uint64_t steps = d.stepped ? chosen_.steps() : 1;
       if (d.varying && output_->format().tiled && d.bytes_per_step() > most_step_bytes) {
         d.shape[0] = most_rows(input_, v);
@@ -207,10 +209,11 @@ class Converter {
   }
 
   void put_attributes() {
-    for (const model::Attribute& attribute : input_.attributes()) {
+    for (model::Attribute attribute : input_.attributes()) {
       const auto owner =
           std::find_if(input_.variables().begin(), input_.variables().end(),
                        [&](const auto& v) { return v.definition.name == attribute.owner; });
+      attribute.owner = stored_name(attribute.owner);
       const auto& change = output_->format().change;
       if (std::string said = change != nullptr ? change(attribute) : ""; !said.empty()) {
         changes_.push_back(std::move(said));
@@ -263,9 +266,15 @@ class Converter {
     });
   }
 
+  /// Of a variable in the new file: what is copied beside it refers to its name in the old one.
+  const std::string& stored_name(const std::string& name) const {
+    return carries_ ? names_.stored(name) : name;
+  }
+
+  /// By its name in the new file.
   bool is_planned(const std::string& name) const {
     return std::any_of(planned_.begin(), planned_.end(),
-                       [&](const Planned& p) { return definition(p).name == name; });
+                       [&](const Planned& p) { return stored_name(definition(p).name) == name; });
   }
 
   /// The same on every rank: the most of a variable that any rank holds.
@@ -379,16 +388,12 @@ class Converter {
       if (is_alike) {
         growing_ = catalog.growing();
       }
-      std::vector<std::uint32_t> others;
-      for (std::uint32_t v = 0; v < catalog.variables().size(); ++v) {
-        others.push_back(catalog.variables()[v].same_as.empty() ? 0 : 1);
-      }
-      out.put(others);
+      SourceNames::put(catalog, out);
       return out.take();
     });
     model::ByteReader in(message);
     carries_ = in.get<bool>();
-    is_other_name_ = in.get_vector<std::uint32_t>();
+    names_ = SourceNames(in);
     return carries_ ? output_->format().carry : nullptr;
   }
 
@@ -396,8 +401,9 @@ class Converter {
     exec::on_root(transport_, 0, [&] {
       if (carry_ != nullptr) {
         std::vector<std::string> written;
-        std::transform(planned_.begin(), planned_.end(), std::back_inserter(written),
-                       [&](const Planned& planned) { return definition(planned).name; });
+        for (const Planned& planned : planned_) {
+          written.push_back(stored_name(definition(planned).name));
+        }
         const Committed old = open_committed(storage_, input_.path(), [](storage::File&) {});
         const auto file = storage_.open(target_.building(), storage::Access::read_write);
         left_out_ = carry_(*old.file, *file, written);
@@ -409,8 +415,9 @@ class Converter {
         }
       }
       std::vector<model::Definition> written;
-      std::transform(planned_.begin(), planned_.end(), std::back_inserter(written),
-                     [&](const Planned& planned) { return definition(planned); });
+      for (const Planned& planned : planned_) {
+        written.push_back(definition(planned));
+      }
       note_changes(no_longer_growing(growing_, written));
       target_.take_name();
       return std::vector<std::byte>{};
@@ -435,7 +442,7 @@ class Converter {
   std::unique_ptr<Output> output_;
   layout::Format::Carry carry_ = nullptr;
   bool carries_ = false;
-  std::vector<std::uint32_t> is_other_name_;  ///< a variable: 1 where it is one
+  SourceNames names_;
   std::optional<std::string> compress_;
   std::uint64_t budget_bytes_;
   const Unread& unread_;

@@ -62,9 +62,10 @@ class References {
   Virtualized make() {
     refs_[".zgroup"] = group;
     attributes_ = catalog_.attributes();
+    layout::show_owners(catalog_.variables(), attributes_);
     put_attributes("", Json::object());
     for (std::uint32_t v = 0; v < catalog_.variables().size(); ++v) {
-      const std::string& name = catalog_.variables()[v].definition.name;
+      const std::string& name = layout::shown_name(catalog_.variables()[v]);
       if (const std::string why = put(v); !why.empty()) {
         result_.left_out.emplace_back(name, why);
       } else {
@@ -99,7 +100,7 @@ class References {
   void put_other_groups() {
     std::set<std::string> variables;
     for (const StoredVariable& stored : catalog_.variables()) {
-      variables.insert(stored.definition.name);
+      variables.insert(layout::shown_name(stored));
     }
     for (const model::Attribute& attribute : attributes_) {
       if (!attribute.owner.empty() && variables.count(attribute.owner) == 0) {
@@ -143,7 +144,7 @@ class References {
       return why;
     }
     put_array(stored, dtype, *filters, parts);
-    const std::string folder = d.name + "/";
+    const std::string folder = layout::shown_name(stored) + "/";
     for (auto& [key, range] : chunks.items()) {
       refs_[folder + key] = range;
       ++result_.chunks;
@@ -194,7 +195,7 @@ class References {
         {"fill_value", has_fill ? layout::zarr::fill_json(d.hole_fill(), d.type) : Json()},
         {"filters", filters.empty() ? Json() : filters},
         {"compressor", Json()}};
-    refs_[d.name + "/.zarray"] = array.dump();
+    refs_[layout::shown_name(stored) + "/.zarray"] = array.dump();
     Json names = Json::array();
     for (const layout::netcdf4::Use& use : layout::netcdf4::uses_of(d)) {
       names.push_back(use.name);
@@ -202,7 +203,7 @@ class References {
     if (names.size() > static_cast<std::size_t>(shape.rank())) {
       names.erase(names.size() - 1);  // of the letters of text
     }
-    put_attributes(d.name, {{"_ARRAY_DIMENSIONS", std::move(names)}});
+    put_attributes(layout::shown_name(stored), {{"_ARRAY_DIMENSIONS", std::move(names)}});
   }
 
   std::string chunks_of(std::uint32_t v, std::uint64_t parts, Json& chunks) {

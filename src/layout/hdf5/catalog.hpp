@@ -117,6 +117,8 @@ class Catalog final : public layout::Catalog, public layout::Titled {
   /// in chunks?
   bool are_plain_steps(const std::string& name);
   void leave_copied_set();
+  void take_off_prefixes();
+  std::vector<std::string> names_by_number(hid_t dataset);
   std::vector<std::string> dimensions_of(hid_t dataset, const std::string& name, int rank);
   model::Definition describe(hid_t dataset, const std::string& name, const Type& type,
                              const model::Dims& shape);
@@ -157,9 +159,12 @@ class Catalog final : public layout::Catalog, public layout::Titled {
     std::uint64_t step = 0;
     Handle handle;
   };
-  std::vector<std::string> groups_;              ///< without the library's own
-  std::vector<UnreadableDataset> others_;        ///< committed types
-  std::set<std::string> used_groups_;            ///< with something in them
+  std::vector<std::string> groups_;        ///< without the library's own
+  std::vector<UnreadableDataset> others_;  ///< committed types
+  std::set<std::string> used_groups_;      ///< with something in them
+  std::set<std::string> plain_scales_;     ///< of dimensions without coordinates
+  /// The scales of netCDF by their number, once they are asked for.
+  std::optional<std::map<std::int32_t, std::string>> numbered_scales_;
   std::optional<std::set<std::string>> mapped_;  ///< variables of which the set has elements
   DriverState state_;
   Handle hdf5_;

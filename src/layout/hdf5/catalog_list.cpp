@@ -13,6 +13,7 @@
 #include "layout/openpmd/rules.hpp"
 #include "layout/vtkhdf/rules.hpp"
 #include "model/fill.hpp"
+#include "model/name.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -88,11 +89,33 @@ void Catalog::list_datasets() {
          std::string(prototypes_name).size() + 1);
   }
   leave_copied_set();
+  take_off_prefixes();
   // The library's own, not a variable of that name. In a copy by another program it may be fixed.
   has_time_ = ours_ && std::any_of(variables_.begin(), variables_.end(), [&](const auto& v) {
                 return v.definition.name == time_name && !v.definition.stepped &&
                        (v.definition.along_steps || !is_log_growable_);
               });
+}
+
+/// netCDF stores a variable that has the name of a dimension, and is not its coordinates, with a
+/// prefix that none of its programs shows.
+void Catalog::take_off_prefixes() {
+  std::set<std::string> names;
+  for (const StoredVariable& variable : variables_) {
+    names.insert(variable.definition.name);
+  }
+  const auto shown = [&](const std::string& name) {
+    const std::string without = netcdf4::without_prefix(name);
+    const bool is_of_netcdf = is_of_netcdf_ || plain_scales_.count(without) != 0;
+    return is_of_netcdf && names.count(without) == 0 ? without : name;
+  };
+  for (StoredVariable& variable : variables_) {
+    const std::string name = shown(variable.definition.name);
+    variable.shown_as = name == variable.definition.name ? "" : name;
+  }
+  for (Growing& one : growing_) {
+    one.name = one.is_dimension ? one.name : shown(one.name);
+  }
 }
 
 void Catalog::list(const std::vector<NamedLink>& links, std::size_t prefix) {
@@ -187,6 +210,7 @@ bool Catalog::add_readable(const std::string& path, const std::string& name) {
 void Catalog::add_dataset(const std::string& path, const std::string& name) {
   const Handle dataset = own(H5Dopen2(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
   if (netcdf4::is_plain_scale(dataset.get())) {
+    plain_scales_.insert(name);
     if (!ours_ && netcdf4::use_of(dataset.get(), path).unlimited) {
       growing_.push_back({name.substr(name.rfind('/') + 1), true});
     }
@@ -392,6 +416,47 @@ model::Definition Catalog::describe(hid_t dataset, const std::string& name, cons
     }
   }
   return definition;
+}
+
+/// Of a scale with several dimensions; none of any other dataset.
+std::vector<std::string> Catalog::names_by_number(hid_t dataset) {
+  const std::vector<std::int32_t> numbers = netcdf4::dimension_numbers(dataset);
+  if (!numbers.empty() && !numbered_scales_) {
+    numbered_scales_ = netcdf4::numbered_scales(hdf5_.get());
+  }
+  std::vector<std::string> names;
+  for (const std::int32_t number : numbers) {
+    const auto scale = numbered_scales_->find(number);
+    names.push_back(scale == numbered_scales_->end() ? "" : scale->second);
+  }
+  return names;
+}
+
+/// Names without that of the steps; none if the file does not have all of them.
+std::vector<std::string> Catalog::dimensions_of(hid_t dataset, const std::string& name, int rank) {
+  std::vector<std::string> names = netcdf4::dimension_labels(dataset);
+  if (names.empty() && rank > 1) {
+    names = names_by_number(dataset);
+  }
+  if (names.empty()) {
+    names = netcdf4::dimension_names(hdf5_.get(), dataset, name);
+  }
+  const auto count = static_cast<std::ptrdiff_t>(names.size()) - rank;
+  const bool has_characters = is_characters(static_cast<std::uint32_t>(variables_.size()));
+  if (count > 0 && has_characters) {
+    names.pop_back();
+  }
+  if (count > (has_characters ? 1 : 0)) {
+    names.erase(names.begin());  // that of the steps
+  }
+  if (names.size() != static_cast<std::size_t>(rank)) {
+    names.clear();
+  }
+  for (std::string& dimension : names) {
+    dimension.erase(0, ours_ ? 0 : dimension.rfind('/') + 1);  // of a scale in a group
+  }
+  const bool are_names = std::all_of(names.begin(), names.end(), model::is_name);
+  return are_names ? names : std::vector<std::string>{};
 }
 
 /// In a copy of a set's index by another program, a dataset may contain its elements itself: it is

@@ -358,30 +358,6 @@ herr_t take_attribute(hid_t object, const char* name, const H5A_info_t*, void* i
 
 }  // namespace
 
-/// Names without that of the steps; none if the file does not have all of them.
-std::vector<std::string> Catalog::dimensions_of(hid_t dataset, const std::string& name, int rank) {
-  std::vector<std::string> names = netcdf4::dimension_labels(dataset);
-  if (names.empty()) {
-    names = netcdf4::dimension_names(hdf5_.get(), dataset, name);
-  }
-  const auto count = static_cast<std::ptrdiff_t>(names.size()) - rank;
-  const bool has_characters = is_characters(static_cast<std::uint32_t>(variables_.size()));
-  if (count > 0 && has_characters) {
-    names.pop_back();
-  }
-  if (count > (has_characters ? 1 : 0)) {
-    names.erase(names.begin());  // that of the steps
-  }
-  if (names.size() != static_cast<std::size_t>(rank)) {
-    names.clear();
-  }
-  for (std::string& dimension : names) {
-    dimension.erase(0, ours_ ? 0 : dimension.rfind('/') + 1);  // of a scale in a group
-  }
-  const bool are_names = std::all_of(names.begin(), names.end(), model::is_name);
-  return are_names ? names : std::vector<std::string>{};
-}
-
 /// Path of the object that has the attributes of `owner`; "" if there is none (a group above a
 /// variable in the grouped form).
 std::string Catalog::object_of(const std::string& owner) const {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "layout/hdf5/log.hpp"
 #include "layout/hdf5/types.hpp"
@@ -20,6 +21,8 @@ constexpr const char* plain_title = "This is a netCDF dimension but not a netCDF
 
 /// The attribute with netCDF's number of a dimension.
 constexpr const char* id_name = "_Netcdf4Dimid";
+/// The attribute with the numbers of all dimensions of a variable.
+constexpr const char* coordinates_name = "_Netcdf4Coordinates";
 constexpr int no_id = -1;
 bool is_in_group(const std::string& path) { return path.find('/') != std::string::npos; }
 
@@ -113,10 +116,7 @@ herr_t note_dataset(hid_t, const char* path, const H5O_info_t* info, void* into)
   return 0;
 }
 
-}  // namespace
-
-void Scales::load(hid_t file) {
-  clear();
+std::vector<std::string> dataset_paths(hid_t file) {
   std::vector<std::string> paths;
 #if H5_VERSION_GE(1, 12, 0)
   auto forward = [](hid_t object, const char* path, const H5O_info2_t* info, void* into) {
@@ -129,7 +129,14 @@ void Scales::load(hid_t file) {
   check(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_NATIVE, note_dataset, &paths, H5O_INFO_BASIC),
         "visit");
 #endif
-  for (const std::string& path : paths) {
+  return paths;
+}
+
+}  // namespace
+
+void Scales::load(hid_t file) {
+  clear();
+  for (const std::string& path : dataset_paths(file)) {
     learn(file, path);
   }
 }
@@ -336,6 +343,36 @@ std::vector<std::string> dimension_names(hid_t file, hid_t dataset, const std::s
   const bool is_complete =
       std::none_of(names.begin(), names.end(), [](const std::string& n) { return n.empty(); });
   return is_complete ? names : std::vector<std::string>{};
+}
+
+std::vector<std::int32_t> dimension_numbers(hid_t dataset) {
+  if (!is_scale(dataset)) {
+    return {};
+  }
+  const auto value = hdf5::read_attribute(dataset, coordinates_name);
+  const auto* numbers = value ? std::get_if<std::vector<std::int32_t>>(&*value) : nullptr;
+  return numbers != nullptr ? *numbers : std::vector<std::int32_t>{};
+}
+
+std::map<std::int32_t, std::string> numbered_scales(hid_t file) {
+  std::map<std::int32_t, std::string> scales;
+  for (const std::string& path : dataset_paths(file)) {
+    const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
+    const auto id = hdf5::read_attribute(dataset.get(), id_name);
+    const auto* number = id ? std::get_if<std::int32_t>(&*id) : nullptr;
+    if (number != nullptr && is_scale(dataset.get())) {
+      scales.emplace(*number, path);
+    }
+  }
+  return scales;
+}
+
+std::string without_prefix(const std::string& path) {
+  constexpr std::string_view prefix = "_nc4_non_coord_";
+  const std::size_t at = path.rfind('/') + 1;  // 0 where there is none
+  const bool has_it =
+      path.compare(at, prefix.size(), prefix) == 0 && path.size() > at + prefix.size();
+  return has_it ? path.substr(0, at) + path.substr(at + prefix.size()) : path;
 }
 
 bool is_plain_scale(hid_t dataset) {

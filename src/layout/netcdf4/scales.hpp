@@ -7,6 +7,7 @@
 // REFERENCE_LIST from seal() on. Lists of references are written once a commit.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -78,6 +79,13 @@ bool is_attached(hid_t dataset, const std::string& path);
 std::vector<std::string> dimension_labels(hid_t dataset);
 /// The names of a dataset's dimensions in a file with scales; empty if it has none.
 std::vector<std::string> dimension_names(hid_t file, hid_t dataset, const std::string& path);
+/// Of a scale with several dimensions, as netCDF makes one of a variable that has the name of its
+/// first one: netCDF's numbers of them. Else empty.
+std::vector<std::int32_t> dimension_numbers(hid_t dataset);
+/// The paths of all scales of a file with a number of netCDF's, by it.
+std::map<std::int32_t, std::string> numbered_scales(hid_t file);
+/// Without the prefix of a variable that has the name of a dimension and is not its coordinates.
+std::string without_prefix(const std::string& path);
 /// Is it the scale of a dimension without coordinates, which netCDF does not show as a variable?
 bool is_plain_scale(hid_t dataset);
 /// The dimension of the scale `dataset` at `path`; an unlimited one has no size of its own.
