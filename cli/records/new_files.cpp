@@ -37,7 +37,7 @@ std::string NewFiles::begin(const std::string& name) {
     throw Error(Code::exists, folder_ + "/" + name + ": exists already: choose another folder");
   }
   names_.push_back(name);
-  const std::string path = building(names_.size() - 1);
+  std::string path = building(names_.size() - 1);
   if (context_.storage.exists(path)) {
     context_.storage.remove(path);  // of a conversion that was killed
   }
