@@ -28,7 +28,6 @@
 
 namespace sluice::commit {
 
-using model::Box;
 using model::Dims;
 
 namespace {
@@ -290,7 +289,7 @@ class Converter {
   void put(const Planned& planned, std::uint64_t step) {
     const model::Definition& d = definition(planned);
     const Dims shape = input_.shape_or_most(planned.input, step);
-    const Box box = exec::owned_box(shape, transport_.rank(), transport_.size());
+    const model::Box box = exec::owned_box(shape, transport_.rank(), transport_.size());
     const bool has_part = !box.empty() && (shape.rank() != 0 || transport_.rank() == 0);
     const std::uint64_t share = share_bytes(planned, step);
     if (held_bytes_ + share > budget_bytes_) {
