@@ -193,7 +193,7 @@ class Reader {
     } else if (type < 1 || type > most_types) {
       ++sums_.of_other_types;
     } else {
-      count_at(static_cast<int>(type - 1), x[axis_] / edge);
+      count_at(static_cast<std::size_t>(type - 1), std::isfinite(edge) ? x[axis_] / edge : edge);
     }
     if (chain_.wanted == 0) {
       return;
@@ -208,14 +208,14 @@ class Reader {
   }
 
   /// A particle at `edges` lengths of the box, which is periodic.
-  void count_at(int type, double edges) {
+  void count_at(std::size_t type, double edges) {
     const double place = edges - std::floor(edges);
     if (!std::isfinite(place)) {
       ++sums_.without_place;
       return;
     }
     const int bin = std::clamp(static_cast<int>(place * bins_), 0, bins_ - 1);
-    sums_.profile[static_cast<std::size_t>(type * bins_ + bin)] += 1;
+    sums_.profile[type * static_cast<std::size_t>(bins_) + static_cast<std::size_t>(bin)] += 1;
   }
 
   std::size_t axis_;

@@ -55,17 +55,6 @@ class Descriptor {
   int fd_;
 };
 
-Error lost_error(const std::string& path) {
-  return {Code::locked, path +
-                            ": another writer has taken over the writer lease, or removed its "
-                            "record: open the file again"};
-}
-
-Error no_thread_error(const std::string& path, const std::system_error& e) {
-  return {Code::io, path + ": a thread that renews the writer lease cannot be started: " +
-                        e.what() + ": allow this process more threads"};
-}
-
 /// Does the name still refer to the file of the descriptor?
 bool is_current(int fd, const std::string& name) {
   struct stat held = {};
@@ -102,7 +91,7 @@ class LockLease final : public Lease {
 
   /// The lock of a record that has lost its name excludes nobody.
   void check() override {
-    if (!is_current(fd_, name_)) throw lost_error(path_);
+    if (!is_current(fd_, name_)) throw lost_lease_error(path_);
   }
 
  private:
@@ -125,7 +114,7 @@ class FileLease final : public Lease {
   }
 
   void check() override {
-    if (!is_current(renewal_->descriptor(), name_)) throw lost_error(path_);
+    if (!is_current(renewal_->descriptor(), name_)) throw lost_lease_error(path_);
   }
   std::string notice() const override {
     return "this file system has no locks: " + name_ +
@@ -255,7 +244,7 @@ class Taker {
       return lease;
     } catch (const std::system_error& e) {
       ::unlink(name_.c_str());
-      throw no_thread_error(path_, e);
+      throw no_renewal_error(path_, e);
     }
   }
 

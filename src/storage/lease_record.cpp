@@ -164,4 +164,15 @@ std::optional<bool> is_holder_running(const std::string& record_path) {
   return is_running(holder);
 }
 
+Error lost_lease_error(const std::string& path) {
+  return {Code::locked, path +
+                            ": another writer has taken over the writer lease, or removed its "
+                            "record: open the file again"};
+}
+
+Error no_renewal_error(const std::string& path, const std::system_error& why) {
+  return {Code::io, path + ": a thread that renews the writer lease cannot be started: " +
+                        why.what() + ": allow this process more threads"};
+}
+
 }  // namespace sluice::storage

@@ -9,6 +9,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <system_error>
+
+#include "sluice/error.hpp"
 
 namespace sluice::storage {
 
@@ -36,5 +39,10 @@ bool is_own(const LeaseHolder& holder);
 std::optional<bool> is_running(const LeaseHolder& holder);
 /// The same of the holder in the record of that name, which only reads it.
 std::optional<bool> is_holder_running(const std::string& record_path);
+
+/// Of a lease that is no longer this writer's.
+Error lost_lease_error(const std::string& path);
+/// Of a lease whose time nobody would renew.
+Error no_renewal_error(const std::string& path, const std::system_error& why);
 
 }  // namespace sluice::storage

@@ -90,6 +90,9 @@ def test_particles_without_a_place_are_told(tmp_path):
     np.testing.assert_allclose(counts, [1, 1, 0, 0, 0, 0, 0, 0, 0, 1])
     assert group["without_place"] == 3
     assert "3 particles without a place" in sluice("stats", path)
+    head = head_row(1).replace(f"{4:12.6f}", "    Infinity")
+    path = records(tmp_path / "endless", HEAD, LINE, [head, rows[0]])
+    assert "1 particle without a place" in sluice("stats", path)
 
 
 def test_particles_of_types_without_a_profile_are_told(tmp_path):

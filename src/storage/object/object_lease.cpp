@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <memory>
+#include <system_error>
 #include <thread>
 
 #include "sluice/error.hpp"
@@ -43,9 +44,7 @@ class ObjectLease final : public Lease {
   void check() override {
     const bool is_held = !own_.is_here() || renewal_->wait_until_held();
     if (renewal_->is_lost()) {
-      throw Error(Code::locked, path_ +
-                                    ": another writer has taken over the writer lease, or removed "
-                                    "its record: open the file again");
+      throw lost_lease_error(path_);
     }
     if (!is_held) {
       throw Error(Code::io, path_ +
@@ -239,7 +238,12 @@ std::unique_ptr<Lease> take_object_lease(Bucket& bucket, const std::string& key,
     }
   }
   bucket.guard(key + "/", clock);
-  return std::make_unique<ObjectLease>(bucket, name, path, etag, has_conditions, times, clock);
+  try {
+    return std::make_unique<ObjectLease>(bucket, name, path, etag, has_conditions, times, clock);
+  } catch (const std::system_error& e) {
+    bucket.remove(name);
+    throw no_renewal_error(path, e);
+  }
 }
 
 }  // namespace sluice::storage
