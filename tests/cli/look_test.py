@@ -133,24 +133,26 @@ class Look(unittest.TestCase):
         self.assertLess(rows.min(), top + 4)
         self.assertGreater(rows.max(), bottom - 4)
 
-    def of_steps(self, times, values, unit=""):
+    def line_of(self, values, unit=""):
         target = new_path(".nc")
         with netCDF4.Dataset(target, "w") as file:
-            file.createDimension("time", None)
-            file.createVariable("time", "f8", ("time",))[:] = times
-            energy = file.createVariable("energy", "f8", ("time",))
+            file.createDimension("x", len(values))
+            energy = file.createVariable("energy", "f8", ("x",))
             energy[:] = values
             energy.units = unit
         return target
 
     def test_times_need_not_ascend(self):
-        pixels = self.plot(self.of_steps([3, 2, 1, 0], [1, 2, 3, 4]), "energy")
+        pixels = self.plot("falling.h5", "energy")
         blue = (pixels[:, :, 2] > 120) & (pixels[:, :, 0] < 60)
         self.assertGreater(blue.any(axis=0).sum(), 700)
+        # The last step, of the most energy, is at the left end.
+        rows, columns = numpy.nonzero(blue)
+        self.assertLess(rows[columns.argmin()], rows[columns.argmax()])
 
     def test_units_are_shown_as_they_are(self):
         def shown(unit):
-            return self.plot(self.of_steps([0, 1], [1, 2], unit), "energy")
+            return self.plot(self.line_of([1, 2], unit), "energy")
 
         pictures = [shown(unit) for unit in ("µm", "  m", "°C", "?C", "Å", "Ω", "m²", "m³")]
         for i, one in enumerate(pictures):
@@ -159,7 +161,7 @@ class Look(unittest.TestCase):
         self.assertTrue((shown("µm") == shown("μm")).all())  # micro sign and Greek letter
 
     def test_ticks_tell_their_values_apart(self):
-        near = self.plot(self.of_steps(range(3), [-76543.21, -76543.2, -76543.19]), "energy")
+        near = self.plot(self.line_of([-76543.21, -76543.2, -76543.19]), "energy")
         # The texts of the ticks, left of the frame: no two rows of text are alike.
         ink = (near == 38).all(axis=2)
         left = numpy.nonzero(ink.sum(axis=0) > 400)[0][0] - 6

@@ -170,6 +170,22 @@ void make_partial(const std::string& path) {
   });
 }
 
+/// falling: a scalar whose times fall.
+void make_falling(const std::string& path) {
+  make(path, [&](File& file, int rank) {
+    const auto energy = file.define<double>("energy", {}, {.steps = true, .unit = "eV"});
+    for (std::uint64_t step = 0; step < steps; ++step) {
+      const auto value = static_cast<double>(step);
+      auto writing = file.begin_step({.time = 3 - value});
+      if (rank == 0) {
+        writing.put(energy, &value);
+      }
+      writing.end();
+    }
+    file.set_attribute("time", "units", std::string("\u00b5s"));
+  });
+}
+
 /// unchecked: written with checksums off.
 void make_unchecked(const std::string& path) {
   make(path,
@@ -250,6 +266,7 @@ int main(int argc, char** argv) {
   make_types(folder + "/types.h5");
   make_grid(folder + "/grid.h5");
   make_partial(folder + "/partial.h5");
+  make_falling(folder + "/falling.h5");
   make_unchecked(folder + "/unchecked.h5");
   make_varying(folder + "/varying.h5", 0);
   make_varying(folder + "/longer.h5", 3);
