@@ -55,14 +55,11 @@ void Applier::replace(Journal journal, bool now) {
     return;
   }
   try {
-    if (!file_) {
-      file_ = config_.storage.open(config_.path, storage::Access::read_write);
-    }
     if (!thread_.joinable()) {
       thread_ = storage::start_background([this] { run(); });
     }
   } catch (const std::exception&) {
-    finish();  // the commit is decided: it does not fail for want of a descriptor or a thread
+    finish();  // the commit is decided: it does not fail for want of a thread
     return;
   }
   changed_.notify_all();
@@ -70,7 +67,6 @@ void Applier::replace(Journal journal, bool now) {
 
 void Applier::give_up() noexcept {
   pending_.reset();
-  file_.reset();
   has_failed_ = true;
 }
 
@@ -93,6 +89,24 @@ void Applier::apply(storage::File& file) noexcept {
   last_s_ = model::now_s();
 }
 
+/// By a descriptor of its own: others write data through that of the publisher meanwhile. A new one
+/// each time: an older one reports a failed sync of a commit that was given up. Where there is none
+/// (the process is at its limit) it is tried again; what is pending stays in the journal.
+void Applier::open_and_apply() noexcept {
+  constexpr double pause_s = 0.2;
+  constexpr double longest_s = 60;
+  try {
+    const auto file = config_.storage.open(config_.path, storage::Access::read_write);
+    unopened_since_s_ = 0;
+    apply(*file);
+  } catch (const std::exception&) {
+    last_s_ = model::now_s();
+    unopened_since_s_ = unopened_since_s_ == 0 ? last_s_ : unopened_since_s_;
+    has_failed_ = last_s_ - unopened_since_s_ > longest_s;
+    due_s_ = last_s_ + pause_s;
+  }
+}
+
 void Applier::run() {
   exec::unbind_thread();
   std::unique_lock lock(mutex_);
@@ -102,7 +116,7 @@ void Applier::run() {
     } else if (!is_due()) {
       changed_.wait_for(lock, std::chrono::duration<double>(due_s_ - model::now_s()));
     } else {
-      apply(*file_);
+      open_and_apply();
       changed_.notify_all();
     }
   }

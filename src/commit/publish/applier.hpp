@@ -25,7 +25,7 @@ class Applier {
   struct Config {
     storage::Storage& storage;
     std::string path;
-    storage::File& file;    ///< written by callers; the thread has a descriptor of its own
+    storage::File& file;    ///< written by callers; the thread opens it for itself
     storage::Lease* lease;  ///< null: the storage has none
     double interval_s;      ///< between two times that something is put in place
   };
@@ -54,6 +54,7 @@ class Applier {
  private:
   bool is_due() const;
   void apply(storage::File& file) noexcept;
+  void open_and_apply() noexcept;
   void run();
 
   const Config config_;
@@ -61,11 +62,9 @@ class Applier {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Journal> pending_;
-  /// The thread's. Another one after give_up(): this would report a failed sync of what is not
-  /// put in place by it.
-  std::unique_ptr<storage::File> file_;
   double due_s_ = 0;   ///< by model::now_s
   double last_s_ = 0;  ///< the same: when something was put in place last
+  double unopened_since_s_ = 0;  ///< the same: the thread cannot open the file; 0: it can
   std::atomic<bool> has_failed_ = false;
   bool stop_ = false;
   std::thread thread_;
