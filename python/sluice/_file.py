@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import warnings
@@ -83,7 +84,7 @@ class File(Mapping):
         self._handle = ffi.NULL
         self._deferred: List[Tuple[np.ndarray, np.ndarray]] = []
         self._kept: List[Any] = []  # memory that the library reads until the next commit
-        self._failed_together: Optional[BaseException] = None  # that a commit of all ranks had
+        self._failure: Any = None  # stands for that of the last commit, if all ranks have it
         # Variables refer to their file, not vice versa: an unreferenced file is released at once,
         # with its lease, not when cycles are collected.
         self._variables: "weakref.WeakValueDictionary[str, Variable]" = \
@@ -245,8 +246,8 @@ class File(Mapping):
         """
         self._in_step = False
         try:
-            self._call(lib.sluice_abandon_step,
-                       why.replace("\0", " ").encode() if why else ffi.NULL)
+            self._together(lib.sluice_abandon_step,
+                           why.replace("\0", " ").encode() if why else ffi.NULL)
         finally:
             self._settle()
 
@@ -407,7 +408,7 @@ class File(Mapping):
             Error: As end_step(); WRONG_STATE (inside a step, or closed already).
         """
         try:
-            self._call(lib.sluice_close)
+            self._together(lib.sluice_close)
         finally:
             self._is_open = self._in_step  # in a step it was refused
             self._settle()
@@ -527,7 +528,7 @@ class File(Mapping):
                 self.close()
             return
         if self._is_open:
-            if self.mode != "r" and error is not self._failed_together:
+            if self.mode != "r" and not self._is_of_all(error):
                 self._abandon_quietly(error)
             self._drop()
 
@@ -538,7 +539,24 @@ class File(Mapping):
         except Error as own:  # what is under way is the better message
             if hasattr(error, "add_note"):  # Python 3.11
                 error.add_note(str(own))
-        self._failed_together = error
+        self._mark(error)
+
+    def _mark(self, error: BaseException) -> None:
+        """All ranks have this failure. The file does not refer to it, which refers to the file."""
+        self._failure = object()
+        with contextlib.suppress(AttributeError):
+            setattr(error, "_sluice_failure", self._failure)
+
+    def _is_of_all(self, error: Optional[BaseException]) -> bool:
+        """Do the other ranks leave with it, or with what caused it, too?"""
+        while error is not None:
+            if self._failure is not None and \
+                    getattr(error, "_sluice_failure", None) is self._failure:
+                return True
+            if isinstance(error, Error) and error.code in (Code.TIMEOUT, Code.MPI):
+                return True  # they cannot be reached any more
+            error = error.__cause__
+        return False
 
     def _drop(self) -> None:
         """Closes without committing. Local."""
@@ -564,17 +582,22 @@ class File(Mapping):
     def _call(self, function: Any, *arguments: Any) -> None:
         if self._handle == ffi.NULL:
             raise Error(Code.WRONG_STATE, f"{self.path}: is closed")
+        check(function(self._handle, *arguments), self._handle)
+
+    def _together(self, function: Any, *arguments: Any) -> None:
+        """A call that commits, on all ranks."""
+        self._failure = None
         try:
-            check(function(self._handle, *arguments), self._handle)
+            self._call(function, *arguments)
         except Error as error:
-            if lib.sluice_failed_together(self._handle):
-                self._failed_together = error
+            if self._handle != ffi.NULL and lib.sluice_failed_together(self._handle):
+                self._mark(error)
             raise
 
     def _commit(self, function: Any) -> Ticket:
         place = ffi.new("sluice_ticket**")
         try:
-            self._call(function, place)
+            self._together(function, place)
         finally:
             self._settle()
         return Ticket(place[0])

@@ -262,6 +262,27 @@ def forget_in_an_exception(path):
     raise ZeroDivisionError
 
 
+def fail_and_forget(path):
+    """A step that fails, and is caught, belongs to a file that nobody holds any more."""
+    out = sluice.open(path, "w", **QUICK)
+    out.define("x", float, (3,), steps=True)
+    try:
+        with out.step():
+            out.put("x", np.ones(4))
+    except sluice.Error:
+        pass
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_failed_step_does_not_keep_its_file(tmp_path):
+    gc.disable()
+    try:
+        for _ in range(3):
+            fail_and_forget(tmp_path / "failed.h5")  # with the lease of the one before
+    finally:
+        gc.enable()
+
+
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_a_file_that_nobody_has_any_more_ends_without_the_collector(tmp_path):
     path = tmp_path / "cell.h5"

@@ -126,8 +126,17 @@ def test_no_rank_waits_for_one_that_an_exception_takes_away(folder, place):
     assert time.monotonic() - began < 15
 
 
+def fail_otherwise(out):
+    raise ValueError("as meant")
+
+
+def fail_by_a_name(out):
+    out["as meant"]  # an error of the package, but of this rank alone
+
+
 @pytest.mark.skipif(RANKS == 1, reason="nobody else is there")
-def test_no_rank_waits_for_one_that_fails_after_a_step_failed_on_all(folder):
+@pytest.mark.parametrize("fail", [fail_otherwise, fail_by_a_name])
+def test_no_rank_waits_for_one_that_fails_after_a_step_failed_on_all(folder, fail):
     began = time.monotonic()
     with pytest.raises((ValueError, sluice.Error), match="as meant"):
         with sluice.open(folder / "later.h5", "w", comm=COMM, timeout_s=30) as out:
@@ -137,10 +146,27 @@ def test_no_rank_waits_for_one_that_fails_after_a_step_failed_on_all(folder):
                 with out.step():
                     out.put("x", mine(0), start=(RANK * EACH + int(wrong), 0))
             if wrong:
-                raise ValueError("as meant")
+                fail(out)
             with out.step():
                 out.put("x", mine(0), start=(RANK * EACH, 0))
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 25
+
+
+@pytest.mark.skipif(RANKS == 1, reason="nobody else is there")
+def test_no_rank_waits_for_one_that_gives_the_failure_of_all_another_form(folder):
+    began = time.monotonic()
+    with pytest.raises((RuntimeError, sluice.Error)):
+        with sluice.open(folder / "form.h5", "w", comm=COMM, timeout_s=30) as out:
+            out.define("x", float, (RANKS * EACH, 3), steps=True)
+            wrong = RANK == RANKS - 1
+            try:
+                with out.step():
+                    out.put("x", mine(0), start=(RANK * EACH + int(wrong), 0))
+            except sluice.Error as error:
+                if RANK == 0:
+                    raise RuntimeError("cannot write") from error
+                raise
+    assert time.monotonic() - began < 25
 
 
 def test_a_name_that_another_program_took_is_refused_on_all_ranks(folder):
