@@ -13,12 +13,11 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <ctime>
+#include <exception>
 #include <fcntl.h>
 #include <mutex>
 #include <string>
 #include <sys/stat.h>
-#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -242,7 +241,7 @@ class Taker {
       auto lease = std::make_unique<FileLease>(record.get(), path_, name_);
       record.release();
       return lease;
-    } catch (const std::system_error& e) {
+    } catch (const std::exception& e) {
       ::unlink(name_.c_str());
       throw no_renewal_error(path_, e);
     }
@@ -303,7 +302,7 @@ class Taker {
 
   /// The takeover record, while this exists: no other process removes the record, or makes it its
   /// own. Each does so for a moment only, so that it is waited for. One that a killed process left
-  /// has no lock; where there are no locks it is old.
+  /// has no lock; where there are no locks it stays until it is removed.
   class Takeover {
    public:
     explicit Takeover(const Taker& taker)
@@ -341,15 +340,12 @@ class Taker {
     static int open_left(const Taker& taker, const std::string& name) {
       Descriptor there(taker.open(name, O_RDWR));
       if (there.get() < 0) return -1;
-      const int problem = taker.lock(there.get(), F_WRLCK);
       struct stat status = {};
-      if (!is_current(there.get(), name) || ::fstat(there.get(), &status) != 0 ||
-          !S_ISREG(status.st_mode) || status.st_nlink > 1) {
+      if (taker.lock(there.get(), F_WRLCK) != 0 || !is_current(there.get(), name) ||
+          ::fstat(there.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink > 1) {
         return -1;
       }
-      const bool is_old = ::time(nullptr) - status.st_mtim.tv_sec > stale_after_s;
-      if (problem != 0 && !(is_without_locks(problem) && is_old)) return -1;
-      ::futimens(there.get(), nullptr);
+      ::futimens(there.get(), nullptr);  // its time is that of the file system
       return there.release();
     }
 

@@ -170,7 +170,7 @@ Error lost_lease_error(const std::string& path) {
                             "record: open the file again"};
 }
 
-Error no_renewal_error(const std::string& path, const std::system_error& why) {
+Error no_renewal_error(const std::string& path, const std::exception& why) {
   return {Code::io, path + ": a thread that renews the writer lease cannot be started: " +
                         why.what() + ": allow this process more threads"};
 }

@@ -7,9 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
-#include <system_error>
 
 #include "sluice/error.hpp"
 
@@ -43,6 +43,6 @@ std::optional<bool> is_holder_running(const std::string& record_path);
 /// Of a lease that is no longer this writer's.
 Error lost_lease_error(const std::string& path);
 /// Of a lease whose time nobody would renew.
-Error no_renewal_error(const std::string& path, const std::system_error& why);
+Error no_renewal_error(const std::string& path, const std::exception& why);
 
 }  // namespace sluice::storage

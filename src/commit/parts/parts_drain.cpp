@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
+#include <exception>
 
 #include "commit/publish/atomic_file.hpp"
 #include "commit/publish/parts_files.hpp"
@@ -34,7 +34,7 @@ PartsDrain::PartsDrain(exec::Transport& transport, storage::Storage& storage,
   if (in_background && !is_done_) {
     try {
       thread_ = storage::start_background([this] { work(); });
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {
       // wait() does the work
     }
   }

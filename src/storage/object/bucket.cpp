@@ -137,12 +137,12 @@ void Bucket::guard(const std::string& prefix, std::weak_ptr<const LeaseClock> cl
 
 std::shared_ptr<const LeaseClock> Bucket::guard_of(const std::string& key) {
   const std::lock_guard lock(mutex_);
-  for (const auto& [prefix, clock] : guards_) {
-    if (key.rfind(prefix, 0) == 0) {
-      return clock.lock();
-    }
+  std::shared_ptr<const LeaseClock> found;
+  for (const auto& [prefix, clock] : guards_) {  // a longer prefix comes later
+    const auto held = key.rfind(prefix, 0) == 0 ? clock.lock() : nullptr;
+    found = held ? held : found;
   }
-  return nullptr;
+  return found;
 }
 
 /// Looked at before every try: a writer that was cut off must not change, when the store is back,

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <condition_variable>
 #include <cstring>
+#include <exception>
 #include <memory>
-#include <system_error>
 #include <thread>
 
 #include "sluice/error.hpp"
@@ -240,7 +240,7 @@ std::unique_ptr<Lease> take_object_lease(Bucket& bucket, const std::string& key,
   bucket.guard(key + "/", clock);
   try {
     return std::make_unique<ObjectLease>(bucket, name, path, etag, has_conditions, times, clock);
-  } catch (const std::system_error& e) {
+  } catch (const std::exception& e) {
     bucket.remove(name);
     throw no_renewal_error(path, e);
   }
