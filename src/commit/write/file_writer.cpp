@@ -64,8 +64,8 @@ std::string FileWriter::lease_notice() const {
 
 void FileWriter::define(const model::Definition& definition) {
   refusals_.check(definition);
-  variables_.define(definition);
   tell_planner([definition](layout::Planner& planner) { planner.define(definition); });
+  variables_.define(definition);
 }
 
 void FileWriter::set_attribute(const model::Attribute& attribute) {

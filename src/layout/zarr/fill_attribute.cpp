@@ -81,20 +81,59 @@ nlohmann::ordered_json fill_attribute_json(const model::AttributeValue& value, c
   return json_of(*number);
 }
 
+namespace {
+
+/// The number in what fill_attribute_json() made of one; nothing in anything else.
+struct CodedNumber {
+  template <class T>
+  std::optional<double> operator()(const T& value) const {
+    if constexpr (std::is_arithmetic_v<T>) {
+      return static_cast<double>(value);
+    } else {
+      return std::nullopt;
+    }
+  }
+  std::optional<double> operator()(const std::string& text) const {
+    const auto bytes = model::bytes_of_base64(text);
+    double number = 0;
+    if (!bytes || bytes->size() != sizeof number) {
+      return std::nullopt;
+    }
+    std::memcpy(&number, bytes->data(), sizeof number);
+    return number;
+  }
+  std::optional<double> operator()(const std::vector<std::string>& parts) const {
+    return parts.size() == 2 ? (*this)(parts[0]) : std::nullopt;  // a complex one
+  }
+};
+
+}  // namespace
+
 model::AttributeValue fill_attribute_value(model::AttributeValue value, std::size_t kind) {
-  constexpr std::size_t float_kind = 3;  // of AttributeValue
-  constexpr std::size_t text_kind = 5;
-  constexpr std::size_t texts_kind = 10;
-  const auto* text = std::get_if<std::string>(&value);
-  const bool was_number = kind != 0 && kind != text_kind && kind != texts_kind;
-  const auto bytes = text != nullptr && was_number ? model::bytes_of_base64(*text) : std::nullopt;
-  double number = 0;
-  if (!bytes || bytes->size() != sizeof number) {
+  const auto number = value.index() == kind ? std::nullopt : std::visit(CodedNumber{}, value);
+  if (!number) {
     return value;
   }
-  std::memcpy(&number, bytes->data(), sizeof number);
-  return kind == float_kind ? model::AttributeValue(static_cast<float>(number))
-                            : model::AttributeValue(number);
+  switch (kind) {  // by the index in AttributeValue
+    case 1:
+      return static_cast<std::int32_t>(*number);
+    case 2:
+      return static_cast<std::int64_t>(*number);
+    case 3:
+      return static_cast<float>(*number);
+    case 4:
+      return *number;
+    case 6:
+      return std::vector<std::int32_t>{static_cast<std::int32_t>(*number)};
+    case 7:
+      return std::vector<std::int64_t>{static_cast<std::int64_t>(*number)};
+    case 8:
+      return std::vector<float>{static_cast<float>(*number)};
+    case 9:
+      return std::vector<double>{*number};
+    default:
+      return value;
+  }
 }
 
 std::optional<model::Attribute> fill_attribute(const model::Definition& definition) {
