@@ -119,9 +119,9 @@ contains
         &are files, or make one file of records of them (sluice convert)")
       part = read_part_text(trim(text_path(rank + 1)))
     else
-      if (same_path(trim(run%input), trim(run%folder) // "/conf") .and. run%conf_every >= 0 .and. &
-        run%output /= "none") call refuse(trim(run%input) // " is where this run's last state &
-        &goes: give another folder, and another seed")
+      if (same_path(trim(run%input), trim(run%folder) // "/conf") .and. run%output /= "none" .and. &
+        .not. is_text_output(run%output)) call refuse(trim(run%input) // " is where this run's &
+        &last state goes: give another folder, and another seed")
       part = read_part(trim(run%input), MPI_COMM_WORLD)
     end if
     call check_part(part)
@@ -133,11 +133,23 @@ contains
     write (path, "(2a,i0,a)") trim(run%input), "/", part, ".fort"
   end function
 
-  !> But for "./" before either.
+  !> But for "./" before either, and slashes that follow one another.
   pure logical function same_path(one, other)
     character(len=*), intent(in) :: one, other
-    same_path = one(1 + merge(2, 0, index(one, "./") == 1):) == &
-      other(1 + merge(2, 0, index(other, "./") == 1):)
+    same_path = plain_path(one) == plain_path(other)
+  end function
+
+  pure function plain_path(path) result(plain)
+    character(len=*), intent(in) :: path
+    character(len=:), allocatable :: plain
+    integer :: at
+    plain = path
+    do
+      at = index(plain, "//")
+      if (at == 0) exit
+      plain = plain(:at) // plain(at + 2:)
+    end do
+    if (index(plain, "./") == 1) plain = plain(3:)
   end function
 
   !> The same on every rank.

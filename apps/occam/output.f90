@@ -422,8 +422,9 @@ contains
     self%is_on_its_way(file) = .not. is_durable
   end subroutine
 
-  !> Waits until what was written is on disk (strategy `forward` writes in the background): a
-  !> checkpoint that counts it may then be saved. Collective over comm.
+  !> Waits until what was written is on disk, or in its file where the options ask for no more: with
+  !> strategy `forward` it is on its way. A checkpoint that counts it may then be saved. Collective
+  !> over comm.
   subroutine settle(self, comm)
     class(run_output), intent(inout) :: self
     type(MPI_Comm), intent(in) :: comm

@@ -22,11 +22,14 @@ run(program("occam_checked"), texts, *COMMON, "output='none'", ranks=3)
 params = generate("start", 2, 8)
 occam = (program("occam_checked"), params, *COMMON)
 run(*occam, "folder='start'", ranks=2)
-for folder in ("start", "./start"):
+for folder in ("start", "./start", "start/"):
     refused("start/conf is where this run's last state goes", *occam, "input='start/conf'",
             f"folder='{folder}'", ranks=2)
 run(*occam, "input='start/conf'", f"folder='{make_folder('next')}'", "seed=2", ranks=3)
+refused("start/conf is where this run's last state goes", *occam, "input='start/conf'",
+        "folder='start'", "conf_every=-1", ranks=2)
 run(*occam, "input='start/conf'", "output='none'", ranks=1)
+run(*occam, "input='start/conf'", "folder='start'", "output='ascii'", ranks=2)
 
 # More rules than there is room for.
 for name, row in (("chi", '["A", "B", 1.0]'), ("bonds", '["A", "B", 0.5, 0.0]'),
