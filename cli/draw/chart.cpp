@@ -213,8 +213,8 @@ void shade(Plane& plane, const Curve& curve) {
                  [](double part) { return 0.75 + 0.25 * part; });
   for (std::size_t i = 0; i + 1 < curve.points.size(); ++i) {
     const int from = plane.column_of(curve.points[i].x);
-    const int to = plane.column_of(curve.points[i + 1].x);
-    for (int column = from; column <= to; ++column) {
+    const int to = plane.column_of(curve.points[i + 1].x);  // may be left of `from`
+    for (int column = std::min(from, to); column <= std::max(from, to); ++column) {
       const double part = to == from ? 0 : static_cast<double>(column - from) / (to - from);
       const double low = (1 - part) * curve.points[i].y + part * curve.points[i + 1].y;
       const double high = (1 - part) * curve.up_to[i] + part * curve.up_to[i + 1];

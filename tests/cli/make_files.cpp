@@ -170,15 +170,18 @@ void make_partial(const std::string& path) {
   });
 }
 
-/// falling: a scalar whose times fall.
+/// falling: a scalar and a field whose times fall.
 void make_falling(const std::string& path) {
   make(path, [&](File& file, int rank) {
     const auto energy = file.define<double>("energy", {}, {.steps = true, .unit = "eV"});
+    const auto pair = file.define<double>("pair", {2}, {.steps = true});
     for (std::uint64_t step = 0; step < steps; ++step) {
       const auto value = static_cast<double>(step);
+      const double both[] = {value, value + 2};
       auto writing = file.begin_step({.time = 3 - value});
       if (rank == 0) {
         writing.put(energy, &value);
+        writing.put(pair, &both[0]);
       }
       writing.end();
     }
