@@ -18,9 +18,11 @@ namespace sluice::cli {
 
 namespace {
 
-/// Their programs run on other nodes, or below a daemon, where the report's file may not be seen.
-constexpr std::array<std::string_view, 10> remote_starters{
-    "ssh", "rsh", "srun", "aprun", "jsrun", "lrun", "flux", "pbsdsh", "qrsh", "blaunch"};
+/// Their programs run on other nodes, below a daemon, or later, where the report's file may not be
+/// seen.
+constexpr std::array<std::string_view, 13> remote_starters{
+    "ssh",    "rsh",  "srun",    "aprun",  "jsrun", "lrun", "flux",
+    "pbsdsh", "qrsh", "blaunch", "sbatch", "qsub",  "bsub"};
 /// More processes than this are not looked through.
 constexpr int most_processes = 4096;
 

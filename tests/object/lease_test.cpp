@@ -198,7 +198,7 @@ TEST_F(ObjectLease, ACheckWaitsForARenewalUntilTheDeadline) {
 
 TEST_F(ObjectLease, OneThatIsLostIsSoForGood) {
   store_.is_taken = true;
-  for (int tries = 0; tries < 100 && code_of([&] { lease_->check(); }) != Code::locked; ++tries) {
+  for (int tries = 0; tries < 3000 && code_of([&] { lease_->check(); }) != Code::locked; ++tries) {
     std::this_thread::sleep_for(20ms);
   }
   EXPECT_EQ(code_of([&] { lease_->check(); }), Code::locked);
