@@ -26,6 +26,9 @@ import argparse
 from dataclasses import dataclass, field
 
 
+STRATEGIES = ["shared", "serial"]  # of a case that says nothing else
+
+
 @dataclass(frozen=True)
 class Contestant:
     """One way to do the case's work."""

@@ -33,7 +33,7 @@ from . import (
     write,
     zarr,
 )
-from .cases import at_least
+from .cases import STRATEGIES, at_least
 from .program import ProgramError
 
 CASES = {
@@ -79,7 +79,7 @@ def _parser():
         sub.add_argument(
             "--strategies",
             type=_words,
-            default=getattr(case, "STRATEGIES", ["shared", "serial"]),
+            default=getattr(case, "STRATEGIES", STRATEGIES),
             help="Sluice's, by comma",
         )
         sub.add_argument(

@@ -6,6 +6,7 @@ import re
 import types
 
 from . import report
+from .cases import STRATEGIES
 
 HEAD = """# Figures of the benchmarks
 
@@ -15,7 +16,7 @@ said in [README.md](README.md).
 """
 
 # Arguments of which a run may have more than the case has by itself.
-AMOUNTS = ("rounds", "mib", "steps", "pairs", "atoms", "particles", "values", "parts", "flushes")
+AMOUNTS = ("rounds", "warm_up", "mib", "steps", "pairs", "atoms", "particles", "values", "parts", "flushes")
 
 
 def _facts(document):
@@ -50,10 +51,9 @@ def _defaults(case):
     """What the arguments of a case are where none is given, as JSON has them."""
     parser = argparse.ArgumentParser()
     case.add_arguments(parser)
-    found = vars(parser.parse_args([])) | {"rounds": case.ROUNDS,
-                                           "ranks": getattr(case, "RANKS", 4)}
-    if hasattr(case, "STRATEGIES"):
-        found["strategies"] = case.STRATEGIES
+    found = vars(parser.parse_args([])) | {"rounds": case.ROUNDS, "warm_up": 1,
+                                           "ranks": getattr(case, "RANKS", 4),
+                                           "strategies": getattr(case, "STRATEGIES", STRATEGIES)}
     return json.loads(json.dumps(found))
 
 

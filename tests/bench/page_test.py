@@ -141,7 +141,8 @@ class Page(unittest.TestCase):
 
         serious = one("serious", "2026-02-01T000000Z")
         trials = [{"rounds": 1}, {"mib": 1}, {"pattern": ["slabs"]}, {"place": ["disk"]},
-                  {"ranks": 2}, {"set": {"storage": "posix"}}]
+                  {"ranks": 2}, {"set": {"storage": "posix"}}, {"strategies": ["serial"]},
+                  {"warm_up": 0}]
         for trial in trials:
             text = tables.page([one("trial", "2026-02-02T000000Z", **trial), serious], CASES)
             self.assertRegex(text, r"(?m)^serious +", trial)
