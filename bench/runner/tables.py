@@ -16,7 +16,8 @@ said in [README.md](README.md).
 """
 
 # Arguments of which a run may have more than the case has by itself.
-AMOUNTS = ("rounds", "warm_up", "mib", "steps", "pairs", "atoms", "particles", "values", "parts", "flushes")
+AMOUNTS = ("rounds", "warm_up", "mib", "steps", "pairs", "atoms", "particles", "values", "parts",
+           "flushes")
 
 
 def _facts(document):

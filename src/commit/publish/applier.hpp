@@ -62,8 +62,8 @@ class Applier {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<Journal> pending_;
-  double due_s_ = 0;   ///< by model::now_s
-  double last_s_ = 0;  ///< the same: when something was put in place last
+  double due_s_ = 0;             ///< by model::now_s
+  double last_s_ = 0;            ///< the same: when something was put in place last
   double unopened_since_s_ = 0;  ///< the same: the thread cannot open the file; 0: it can
   std::atomic<bool> has_failed_ = false;
   bool stop_ = false;
