@@ -21,10 +21,8 @@ void Refusals::check(const model::Definition& definition) const {
                                     " in this store: use another name, or write a new store");
     }
   }
-  if (is_partial_refused && definition.partial) {
-    throw Error(Code::unsupported, "define " + name +
-                                       ": format icechunk holds no partial variables on an object "
-                                       "store: put all of it, or use format zarr");
+  if (!no_partial.empty() && definition.partial) {
+    throw Error(Code::unsupported, "define " + name + ": " + no_partial);
   }
 }
 
@@ -34,7 +32,7 @@ void Refusals::write_to(model::ByteWriter& out) const {
     out.put(node.name);
     out.put(node.is_array);
   }
-  out.put(is_partial_refused);
+  out.put(no_partial);
 }
 
 Refusals Refusals::read_from(model::ByteReader& in) {
@@ -44,7 +42,7 @@ Refusals Refusals::read_from(model::ByteReader& in) {
     node.name = in.get_string();
     node.is_array = in.get<bool>();
   }
-  refusals.is_partial_refused = in.get<bool>();
+  refusals.no_partial = in.get_string();
   return refusals;
 }
 

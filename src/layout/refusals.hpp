@@ -17,7 +17,7 @@ struct Refusals {
     bool is_array = false;
   };
   std::vector<Node> nodes;
-  bool is_partial_refused = false;  ///< elements that are not put would have no place
+  std::string no_partial;  ///< why partial variables are refused; empty: they are not
 
   /// Error exists or unsupported for one of them; nothing was changed.
   void check(const model::Definition& definition) const;

@@ -160,12 +160,13 @@ void try_committed(storage::Storage& storage, const std::string& path,
   }
 }
 
-/// Was nothing put in place since `moment`, though the journal is another one now? Each record
-/// holds the changes of those before it that were not in place when it was written.
-bool has_stayed(storage::Storage& storage, const std::string& path, const Moment& moment) {
+/// Was nothing put in place since `moment`, though the journal is `journal` now? Each record holds
+/// the changes of those before it that were not in place when it was written.
+bool has_stayed(storage::Storage& storage, const std::string& path, const Moment& moment,
+                const std::vector<std::byte>& journal) {
   try {
     auto then = parse_journal(moment.journal);
-    auto now = parse_journal(journal_bytes(storage, path));
+    auto now = parse_journal(journal);
     if (!then || !now || (moment.is_in_place && now->commit != then->commit + 1)) {
       return false;
     }
@@ -218,8 +219,9 @@ Committed open_committed(storage::Storage& storage, const std::string& given_pat
     }
     file = std::move(next);  // the previous one had to outlive what was loaded from it
     // While nothing is put in place, a record of the journal stays what was read by it.
-    if (!is_misfit &&
-        (moment.journal == journal_bytes(storage, path) || has_stayed(storage, path, moment))) {
+    const std::vector<std::byte> journal =
+        is_misfit ? std::vector<std::byte>() : journal_bytes(storage, path);
+    if (!is_misfit && (moment.journal == journal || has_stayed(storage, path, moment, journal))) {
       if (failure) {
         std::rethrow_exception(failure);
       }

@@ -107,7 +107,11 @@ void IcechunkPlanner::find_untagged() {
 /// it would mislead.
 Refusals IcechunkPlanner::refusals() const {
   Refusals refusals = zarr_->refusals();
-  refusals.is_partial_refused = options_.whole_objects;
+  if (options_.whole_objects) {
+    refusals.no_partial =
+        "format icechunk holds no partial variables on an object store: put all of it, or use "
+        "format zarr";
+  }
   return refusals;
 }
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "sluice/error.hpp"
+#include "storage/lease_record.hpp"
 #include "storage/object/backoff.hpp"
 #include "storage/object/object_errors.hpp"
 #include "storage/object/xml.hpp"
@@ -154,9 +155,7 @@ HttpAnswer Bucket::send_guarded(const Call& call, const HttpRequest& request, do
     return send_once(request, left_s);
   }
   if (clock->is_lost()) {
-    throw Error(Code::locked, url_text(call.key) + ": " + call.what +
-                                  " failed: another writer has taken over the writer lease: open "
-                                  "the file again");
+    throw lost_lease_error(url_text(call.key) + ": " + call.what + " failed");
   }
   const double held_s = clock->left_s();
   if (held_s > 0) {
