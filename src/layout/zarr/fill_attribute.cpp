@@ -1,6 +1,7 @@
 // The attribute by which xarray knows missing values in version 3: an integer as it is, a
 // floating-point number as base64 of its eight bytes, a complex one as a list of two of these
 // (xarray.backends.zarr.FillValueCoder). What is in another form makes xarray refuse the store.
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -81,59 +82,27 @@ nlohmann::ordered_json fill_attribute_json(const model::AttributeValue& value, c
   return json_of(*number);
 }
 
-namespace {
-
-/// The number in what fill_attribute_json() made of one; nothing in anything else.
-struct CodedNumber {
-  template <class T>
-  std::optional<double> operator()(const T& value) const {
-    if constexpr (std::is_arithmetic_v<T>) {
-      return static_cast<double>(value);
-    } else {
-      return std::nullopt;
+Json fill_attribute_number(const Json& json, std::size_t kind) {
+  const bool is_whole = kind == 1 || kind == 2 || kind == 6 || kind == 7;  // of AttributeValue
+  const bool is_list = kind >= 6 && kind <= 9;
+  const bool is_text = kind == 0 || kind == 5 || kind == 10;
+  const bool is_complex = json.is_array() && json.size() == 2 && json[0].is_string();
+  Json number = is_complex ? json[0] : json;
+  if (const auto bytes = number.is_string() && !is_text
+                             ? model::bytes_of_base64(number.get<std::string>())
+                             : std::nullopt) {
+    double wide = 0;
+    if (bytes->size() != sizeof wide) {
+      return json;
     }
+    std::memcpy(&wide, bytes->data(), sizeof wide);
+    number =
+        is_whole && std::abs(wide) < 0x1p63 ? Json(static_cast<std::int64_t>(wide)) : Json(wide);
   }
-  std::optional<double> operator()(const std::string& text) const {
-    const auto bytes = model::bytes_of_base64(text);
-    double number = 0;
-    if (!bytes || bytes->size() != sizeof number) {
-      return std::nullopt;
-    }
-    std::memcpy(&number, bytes->data(), sizeof number);
-    return number;
+  if (!number.is_number()) {
+    return json;
   }
-  std::optional<double> operator()(const std::vector<std::string>& parts) const {
-    return parts.size() == 2 ? (*this)(parts[0]) : std::nullopt;  // a complex one
-  }
-};
-
-}  // namespace
-
-model::AttributeValue fill_attribute_value(model::AttributeValue value, std::size_t kind) {
-  const auto number = value.index() == kind ? std::nullopt : std::visit(CodedNumber{}, value);
-  if (!number) {
-    return value;
-  }
-  switch (kind) {  // by the index in AttributeValue
-    case 1:
-      return static_cast<std::int32_t>(*number);
-    case 2:
-      return static_cast<std::int64_t>(*number);
-    case 3:
-      return static_cast<float>(*number);
-    case 4:
-      return *number;
-    case 6:
-      return std::vector<std::int32_t>{static_cast<std::int32_t>(*number)};
-    case 7:
-      return std::vector<std::int64_t>{static_cast<std::int64_t>(*number)};
-    case 8:
-      return std::vector<float>{static_cast<float>(*number)};
-    case 9:
-      return std::vector<double>{*number};
-    default:
-      return value;
-  }
+  return is_list ? Json::array({number}) : number;
 }
 
 std::optional<model::Attribute> fill_attribute(const model::Definition& definition) {

@@ -146,11 +146,9 @@ void take_attributes(const Json& node, const std::string& owner, const Own& own,
       continue;
     }
     const auto known = own.kinds.find({owner, name});
-    auto held =
-        value_of(value, known != own.kinds.end() ? std::optional(known->second) : std::nullopt);
-    if (held && name == fill_name && known != own.kinds.end()) {
-      held = fill_attribute_value(*held, known->second);
-    }
+    const auto kind = known != own.kinds.end() ? std::optional(known->second) : std::nullopt;
+    const auto held =
+        value_of(kind && name == fill_name ? fill_attribute_number(value, *kind) : value, kind);
     if (held) {
       manifest.attributes.push_back({owner, name, *held});
     } else if (name != fill_name || !large_fill_in(node)) {
