@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "plugin/run_report.hpp"
+#include "sluice/error.hpp"
 #include "text/text.hpp"
 
 namespace sluice::cli {
@@ -113,30 +114,17 @@ DriverWatch::DriverWatch() {
     return;
   }
   const char* const temporary = std::getenv("TMPDIR");
-  folder_ = std::string(temporary != nullptr && *temporary != '\0' ? temporary : "/tmp") +
-            "/sluice-run-XXXXXX";
-  if (::mkdtemp(folder_.data()) == nullptr) {
-    folder_.clear();
+  try {
+    folder_.emplace(temporary != nullptr && *temporary != '\0' ? temporary : "/tmp", "sluice-run");
+  } catch (const Error&) {
     return;
   }
-  file_ = folder_ + "/driver";
   // Its bytes are there before: the report needs no space on a full disk.
-  if (std::ofstream(file_) << plugin::not_loaded << std::flush) {
+  const std::string file = folder_->path() + "/driver";
+  if (std::ofstream(file) << plugin::not_loaded << std::flush) {
+    file_ = file;
     ::setenv(plugin::report_variable, file_.c_str(), 1);
-  } else {
-    remove();
   }
-}
-
-DriverWatch::~DriverWatch() { remove(); }
-
-void DriverWatch::remove() {
-  if (!folder_.empty()) {
-    ::unlink((folder_ + "/driver").c_str());
-    ::rmdir(folder_.c_str());
-    folder_.clear();
-  }
-  file_.clear();
 }
 
 bool DriverWatch::is_reported() const {
@@ -171,7 +159,8 @@ void DriverWatch::end() {
         "no HDF5 of the program loaded the driver: it used none, or one that is older than 1.14; "
         "its files may not be crash-safe");
   }
-  remove();
+  folder_.reset();
+  file_.clear();
 }
 
 }  // namespace sluice::cli

@@ -5,8 +5,11 @@
 // old the mapped files of the program tell. What starts programs on other nodes is not judged.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <sys/types.h>
+
+#include "scratch_folder.hpp"
 
 namespace sluice::cli {
 
@@ -15,7 +18,7 @@ class DriverWatch {
   /// Names a file for the driver's report in this process's environment, which the program
   /// inherits.
   DriverWatch();
-  ~DriverWatch();
+  ~DriverWatch() = default;
   DriverWatch(const DriverWatch&) = delete;
   DriverWatch& operator=(const DriverWatch&) = delete;
 
@@ -27,10 +30,9 @@ class DriverWatch {
 
  private:
   bool is_reported() const;
-  void remove();
 
-  std::string folder_;  ///< of the file; empty: another run's, or none could be made
-  std::string file_;    ///< empty: there is none
+  std::optional<ScratchFolder> folder_;  ///< of the file, if that is not another run's
+  std::string file_;                     ///< empty: there is none
   bool is_settled_ = false;
 };
 

@@ -127,6 +127,8 @@ int run_alone(const Run& body, storage::Storage& storage) {
 
 }  // namespace
 
+bool is_mpi_declined() { return variable("SLUICE_MPI") == "none"; }
+
 int exit_code(const std::exception& error) {
   const auto* known = dynamic_cast<const Error*>(&error);
   if (known != nullptr && known->code() == Code::damaged) {
@@ -151,7 +153,7 @@ std::string message_of(const std::exception& error) {
 
 int run_session(int* argc, char*** argv, bool needs_mpi, const Run& body) {
   const auto storage = storage::make_by_path();
-  if (!has_launcher() || is_single() || variable("SLUICE_MPI") == "none") {
+  if (!has_launcher() || is_single() || is_mpi_declined()) {
     return run_alone(body, *storage);
   }
   try {

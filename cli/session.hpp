@@ -18,6 +18,9 @@ namespace sluice::cli {
 /// loaded, that is an error; else the first rank runs `body` alone.
 int run_session(int* argc, char*** argv, bool needs_mpi, const Run& body);
 
+/// Is SLUICE_MPI=none: does this process work alone whatever the launcher says?
+bool is_mpi_declined();
+
 /// Exit code of an error.
 int exit_code(const std::exception& error);
 

@@ -335,7 +335,7 @@ contains
     integer(c_int) :: code
     if (is_unusable(fp, "file_set_text", stat, errmsg)) return
     code = c_set_text(fp(1)%records, c_text(name), c_text(text))
-    if (code /= 0) call fail(code, f_text(c_last_error(c_null_ptr)), stat, errmsg)
+    call finish(c_null_ptr, code, stat, errmsg)
   end subroutine
 
   subroutine dwrite_one(fp, durable, stat, errmsg)

@@ -204,9 +204,8 @@ Turn begin_turn(const Context& context, NewFiles& files, const std::vector<std::
                 std::uint64_t part) {
   Turn turn;
   if (part < lengths.size()) {
-    const std::string path = dialect::mfdn::record_path("", part + 1);
     turn.writer = std::make_unique<dialect::mfdn::RecordWriter>(
-        context.storage, files.begin(path.substr(path.rfind('/') + 1)));
+        context.storage, files.begin(dialect::mfdn::record_name(part + 1)));
     turn.first = static_cast<std::uint64_t>(std::accumulate(
         lengths.begin(), lengths.begin() + static_cast<std::ptrdiff_t>(part), std::int64_t{0}));
     turn.count = static_cast<std::uint64_t>(lengths[part]);

@@ -7,7 +7,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string_view>
 
 #include "codec/methods.hpp"
 #include "help.hpp"
@@ -16,6 +15,7 @@
 #include "mpi/find.hpp"
 #include "mpi/process.hpp"
 #include "scratch_folder.hpp"
+#include "session.hpp"
 #include "storage/shared_memory.hpp"
 #include "text/table.hpp"
 #include "text/text.hpp"
@@ -61,8 +61,7 @@ Finding look_at_mpi() {
   for (const mpi::Part& part : mpi::parts()) {
     known += (known.empty() ? "" : ", ") + std::string(part.abi);
   }
-  if (const char* const asked = std::getenv("SLUICE_MPI");
-      asked != nullptr && std::string_view(asked) == "none") {
+  if (is_mpi_declined()) {
     return {"MPI", State::missing, "not looked for: SLUICE_MPI=none",
             "one rank works without; for several, unset SLUICE_MPI"};
   }

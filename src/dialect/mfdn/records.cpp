@@ -36,10 +36,14 @@ std::uint64_t Record::bytes() const noexcept {
                          [](std::uint64_t sum, const Segment& s) { return sum + s.bytes; });
 }
 
-std::string record_path(const std::string& folder, std::uint64_t number) {
+std::string record_name(std::uint64_t number) {
   std::string digits = std::to_string(number);
   digits.insert(0, 3 - std::min<std::size_t>(3, digits.size()), '0');
-  return folder + "/mfdn_smwf" + digits;
+  return "mfdn_smwf" + digits;
+}
+
+std::string record_path(const std::string& folder, std::uint64_t number) {
+  return folder + "/" + record_name(number);
 }
 
 std::uint64_t count_files(storage::Storage& storage, const std::string& folder) {

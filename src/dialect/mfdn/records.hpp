@@ -32,7 +32,9 @@ struct Record {
   std::uint64_t bytes() const noexcept;
 };
 
-/// FOLDER/mfdn_smwfNNN, NNN from 1.
+/// mfdn_smwfNNN, NNN from 1.
+std::string record_name(std::uint64_t number);
+/// FOLDER/mfdn_smwfNNN.
 std::string record_path(const std::string& folder, std::uint64_t number);
 
 /// The number of files in a row from 1 on; 0 if `folder` is not such a folder.
