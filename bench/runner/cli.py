@@ -142,11 +142,11 @@ def _contestants(case, options):
     return contestants, executables, absent
 
 
-def _load(facts):
-    if facts["load_1min"] > facts["cores"] / 2:
+def _activity(facts):
+    if (facts["busy_cores"] or 0) > 0.1 * facts["cores"]:
         yield (
-            f"load {facts['load_1min']:.1f} on {facts['cores']} cores as it began: others were at "
-            "work, and these are not the figures of a quiet machine"
+            f"{host.activity(facts)}, of {facts['cores']}: others were at work, and these are not "
+            "the figures of a quiet machine"
         )
 
 
@@ -165,7 +165,7 @@ def _document(case, contestants, executables, absent, options):
         "host": facts,
         "absent": absent,
         "result": result,
-        "remarks": [*case.remarks(result, options), *_load(facts)],
+        "remarks": [*case.remarks(result, options), *_activity(facts)],
     }
 
 

@@ -4,6 +4,7 @@ import os
 import platform
 import shlex
 import subprocess
+import time
 
 
 def _first_line(command):
@@ -26,6 +27,37 @@ def _from_file(path, key):
     return ""
 
 
+def _cpu_times():
+    """Seconds since the start of the machine, summed over its cores: busy, and all."""
+    with open("/proc/stat", encoding="utf-8") as lines:
+        ticks = [int(word) for word in lines.readline().split()[1:9]]
+    idle = ticks[3] + ticks[4]  # idle, and waiting for the disk
+    per_second = os.sysconf("SC_CLK_TCK")
+    return (sum(ticks) - idle) / per_second, sum(ticks) / per_second
+
+
+def _busy_cores(seconds=1):
+    """How many cores others keep busy now. The load average would count what ended a minute ago,
+    such as the case before this one."""
+    try:
+        busy, total = _cpu_times()
+        time.sleep(seconds)
+        busy_then, total_then = _cpu_times()
+    except (OSError, ValueError, IndexError):
+        return None
+    passed = total_then - total
+    return (busy_then - busy) / passed * os.cpu_count() if passed > 0 else None
+
+
+def activity(facts):
+    """What else the machine did as a run began, as text; "" where that is not known."""
+    if facts.get("busy_cores") is not None:
+        return f"{facts['busy_cores']:.1f} cores busy as it began"
+    if facts.get("load_1min") is not None:  # of runs before 30 November 2026
+        return f"load {facts['load_1min']:.1f} as it began"
+    return ""
+
+
 def facts(folder, repository, mpirun):
     """A dict of strings and numbers; what cannot be found is empty."""
     commit = _first_line(["git", "-C", repository, "describe", "--always", "--dirty"])
@@ -37,5 +69,5 @@ def facts(folder, repository, mpirun):
         "kernel": platform.release(),
         "file_system": _first_line(["findmnt", "-n", "-o", "FSTYPE", "-T", folder]),
         "mpi": _first_line([shlex.split(mpirun)[0], "--version"]),
-        "load_1min": os.getloadavg()[0],
+        "busy_cores": _busy_cores(),
     }

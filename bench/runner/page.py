@@ -15,6 +15,7 @@ from html import escape
 
 from . import charts, tables
 from .cli import CASES, REPOSITORY, RESULTS
+from .host import activity
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; }
@@ -71,7 +72,7 @@ def _facts(document):
     options = document.get("options", {})
     told = [document["date"], host.get("cpu"), f"{host.get('cores')} cores", host.get("memory"),
             host.get("file_system"), host.get("mpi"), f"commit {host.get('commit')}",
-            f"load {host.get('load_1min', 0):.1f} as it began"]
+            activity(host)]
     if "rounds" in options:
         told.append(f"{options['rounds']} rounds after {options.get('warm_up', 0)} of warm-up")
     return f'<p class="facts">{escape(" · ".join(str(word) for word in told if word))}</p>'

@@ -7,6 +7,7 @@ import types
 
 from . import report
 from .cases import STRATEGIES
+from .host import activity
 
 HEAD = """# Figures of the benchmarks
 
@@ -22,10 +23,9 @@ AMOUNTS = ("rounds", "warm_up", "mib", "steps", "pairs", "atoms", "particles", "
 
 def _facts(document):
     host = document["host"]
-    load = host.get("load_1min")
     told = [document["date"][:10], host.get("cpu"), f"{host.get('cores')} cores",
             host.get("memory"), host.get("file_system"), host.get("mpi"),
-            f"commit {host.get('commit')}", load is not None and f"load {load:.1f} as it began"]
+            f"commit {host.get('commit')}", activity(host)]
     return ", ".join(str(word) for word in told if word)
 
 

@@ -108,9 +108,11 @@ class Page(unittest.TestCase):
                      document("write", [row("older", 100)], **options), other]
         for one in documents[:2]:
             one["host"]["file_system"] = "ext4"
+        documents[0]["host"]["busy_cores"] = 0.25
         text = tables.page([(one, "nowhere.json") for one in documents], CASES)
         self.assertRegex(text, r"(?m)^bare +90 +100 +110$")
         self.assertIn("2026-02-02, a & b, 2 cores, ext4", text)
+        self.assertIn("0.2 cores busy as it began", text)
         self.assertIn("bone: {'text_in_s': 1.25}", text)
         self.assertNotIn("older", text)
 

@@ -12,7 +12,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 
-from runner import figures, mpiio  # noqa: E402
+from runner import figures, host, mpiio  # noqa: E402
 from runner.cli import CASES  # noqa: E402
 
 PEERS = "bare,mpiio,phdf5-collective,phdf5-independent"
@@ -47,6 +47,21 @@ class Contestants(unittest.TestCase):
         for case in CASES.values():
             if 1 < case.ROUNDS < 7:
                 self.assertEqual(case.ROUNDS % 2, 0, case.NAME)
+
+
+class Activity(unittest.TestCase):
+    def test_of_a_core_that_computes_is_seen(self):
+        with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as other:
+            try:
+                busy = host.facts(".", ".", "mpirun")["busy_cores"]
+            finally:
+                other.kill()
+        self.assertGreater(busy, 0.3)
+        self.assertLessEqual(busy, os.cpu_count())
+
+    def test_is_said_of_old_results_too(self):
+        self.assertEqual(host.activity({"load_1min": 2.51}), "load 2.5 as it began")
+        self.assertEqual(host.activity({}), "")
 
 
 class Run(unittest.TestCase):
