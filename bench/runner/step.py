@@ -5,6 +5,7 @@ from .cases import Contestant, Metric, at_least
 NAME = "step"
 HELP = "fixed cost of one step with many small variables"
 ROUNDS = 4  # of many steps each
+STRATEGIES = ["serial", "shared", "collective", "forward"]
 METRICS = {
     "median": Metric("ms", 3, False),
     "p90": Metric("ms", 3, False),
@@ -28,14 +29,14 @@ def add_arguments(parser):
     parser.add_argument(
         "--variables",
         type=lambda text: [at_least(1)(word) for word in text.split(",")],
-        default=[1, 16, 64],
-        help="numbers of variables (1,16,64)",
+        default=[1, 16],
+        help="numbers of variables (1,16)",
     )
     parser.add_argument("--steps", type=at_least(1), default=300, help="a round (%(default)s)")
     parser.add_argument(
         "--elements",
         type=at_least(1),
-        default=128,
+        default=1024,
         help="doubles a rank, variable and step (%(default)s)",
     )
 
