@@ -6,11 +6,12 @@
  *     sluice_checkpoint_array(state, "u", SLUICE_FLOAT64, u, 2, shape, start, count);
  *     sluice_checkpoint_value(state, "step", SLUICE_INT32, &step);
  *     sluice_checkpoint_restore(state, NULL);
- *     for (; step < steps && !ending; ++step) {
- *       ...
+ *     for (; step < steps; ++step) {
  *       sluice_checkpoint_due(state, &due);
  *       if (due) sluice_checkpoint_save(state, t, NULL);
  *       sluice_checkpoint_ending(state, &ending);
+ *       if (ending) break;  // SIGTERM, SIGUSR1, or the end of the job's time
+ *       ...
  *     }
  *     sluice_checkpoint_close(state);
  *     sluice_checkpoint_free(state);

@@ -93,6 +93,7 @@ class Checkpoint:
                     state.save(time=dt * step)
                 if state.ending:               # SIGTERM, SIGUSR1, or the end of the job's time
                     break
+                advance(u)
 
     Args:
         path: The file, the same on every rank.
