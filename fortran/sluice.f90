@@ -29,7 +29,8 @@
 !
 ! Errors. Every procedure has an optional `stat` (0, or a code of sluice.h) and `errmsg` (the
 ! message). Without stat an error stops the program with the message. What one rank meets in a
-! collective call, all ranks get; what one does wrong within a step makes its end_step fail on all.
+! collective call, all ranks get. If a local call on a file that is being written fails, within a
+! step or outside, the next commit (end_step, flush or close) fails on all ranks, once.
 ! Any call may give wrong_state (the file is not open) and invalid_argument; any collective call may
 ! give divergent (the ranks do not make the same call), timeout, mpi, and what another rank met.
 ! (Beside data, errmsg is class(*), because gfortran mistakes its length there; it is a character

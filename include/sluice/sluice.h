@@ -19,12 +19,13 @@
  *
  * **Errors.** Every function that can fail returns SLUICE_OK (0) or a code SLUICE_ERROR_..., whose
  * numbers never change. No function throws or exits. The message, one line, is kept on the handle
- * until the next call on it fails: sluice_last_error(file). Where there is no handle (a failed
- * open, a NULL or freed handle) it is kept for the thread: sluice_last_error(NULL). Outputs are
- * written only by calls that return SLUICE_OK. A failure of one rank in a collective call is
- * returned on every rank, with the same message, which names it. A local call that fails between
- * begin and end of a step makes the end of that step fail on every rank. Besides the codes that are
- * listed with a function:
+ * until the next call on it fails: sluice_last_error(file). The thread keeps the message of its
+ * last failed call, whatever the handle: sluice_last_error(NULL). That is the only place if there
+ * is no handle (a failed open, a NULL or freed handle). Outputs are written only by calls that
+ * return SLUICE_OK. A failure of one rank in a collective call is returned on every rank, with the
+ * same message, which names it. If a local call on a file that is being written fails, within a
+ * step or outside, the next commit (sluice_end_step(), sluice_flush() or sluice_close()) fails on
+ * every rank, once. Besides the codes that are listed with a function:
  * - any function may return SLUICE_ERROR_WRONG_STATE (the file is closed, or the handle freed),
  *   SLUICE_ERROR_INVALID_ARGUMENT (NULL, a variable of another file) and SLUICE_ERROR_INTERNAL;
  * - any collective function may return SLUICE_ERROR_DIVERGENT (the ranks do not make the same

@@ -22,9 +22,9 @@
 /// call fails or not. put_value(), names and options are copied.
 ///
 /// **Errors.** Calls that fail throw sluice::Error. An error of one rank in a collective call is
-/// thrown on every rank, with the same code and text. A local call that fails between begin_step()
-/// and Step::end() makes that end() fail on every rank. Besides the codes that are listed with a
-/// call:
+/// thrown on every rank, with the same code and text. If a local call on a file that is being
+/// written fails, within a step or outside, the next commit (Step::end(), File::flush() or
+/// File::close()) fails on every rank, once. Besides the codes that are listed with a call:
 /// - any call may throw `wrong_state` (the File is closed or was moved from), `invalid_argument` (a
 ///   handle of another file, a null pointer) and `internal`;
 /// - any collective call may throw `divergent` (the ranks do not make the same call), `timeout` (a

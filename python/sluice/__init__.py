@@ -15,7 +15,9 @@ Example::
 
 Dimensions are in numpy's order. Collective calls are made by every rank of the communicator, in the
 same order; alike means that every rank makes the same call; others are local. Failures raise
-`sluice.Error`, whose `code` is one of `sluice.Code`.
+`sluice.Error`, whose `code` is one of `sluice.Code`. If a local call on a file that is being
+written fails, within a step or outside, the next commit (the end of a step, flush() or close())
+fails on every rank, once.
 """
 
 from ._attributes import Attributes

@@ -11,6 +11,16 @@ namespace {
 const Shape shape = {12, 3};
 const double zeros[36] = {};
 
+template <class Call>
+Code code_of(Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return Code::ok;
+}
+
 /// One step of `spins` with the box of each rank.
 std::vector<Caught> put_boxes(World& world, const std::string& path,
                               const std::function<model::Box(const Rank&)>& box_of) {
@@ -133,6 +143,24 @@ SLUICE_BEHAVIOUR(errors, a_bad_definition_by_one_rank_reaches_all) {
   EXPECT_FALSE(world.exists(path));
 }
 
+SLUICE_BEHAVIOUR(errors, a_local_failure_outside_steps_fails_the_next_commit_once) {
+  const std::string path = world.path("outside_steps.h5");
+  world.run([&](Rank& rank) {
+    File out = rank.open(path, Mode::write);
+    const Variable v = out.define<double>("v", shape, {.steps = true});
+    if (rank.is(1)) {
+      EXPECT_EQ(code_of([&] { out.define<double>("v", {12, 4}, {.steps = true}); }), Code::exists);
+    }
+    for (const Code expected : {Code::exists, Code::ok}) {
+      Step step = out.begin_step();
+      step.put(v, zeros, selection_of(slab(shape, rank.rank(), rank.ranks())));
+      EXPECT_EQ(code_of([&] { step.end(); }), expected);
+    }
+    EXPECT_EQ(out.steps(), 1U);
+    out.close();
+  });
+}
+
 SLUICE_BEHAVIOUR(errors, definitions_that_cannot_be) {
   struct Bad {
     Shape shape;
@@ -161,14 +189,6 @@ SLUICE_BEHAVIOUR(errors, definitions_that_cannot_be) {
 
 SLUICE_BEHAVIOUR(errors, calls_in_the_wrong_state) {
   const std::string path = world.path("state.h5");
-  auto code_of = [](auto&& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error.code();
-    }
-    return Code::ok;
-  };
   world.run([&](Rank& rank) {
     File out = rank.open(path, Mode::write);
     const Variable v = out.define<double>("v", shape, {.steps = true});
