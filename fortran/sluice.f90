@@ -125,8 +125,9 @@ module sluice
     !>   the first step
     !> - `varying`: each step has its own number of rows (its last dimension), see resize and
     !>   put_joined
-    !> - `compress`: "deflate:6", "zstd:3", "none", with "+noshuffle"; default: as the option of the
-    !>   file
+    !> - `compress`: "deflate:6", "zstd:3", a plugin of HDF5 such as "lz4", or "none", with
+    !>   "+noshuffle" behind, and "round:10+" (bits) or "digits:4+" (decimal digits) in front of it
+    !>   for floats; see docs/compression.md. Default: as the option of the file
     !> - errors: `exists` (with another type, shape or option), `bad_name`, `invalid_argument`,
     !>   `unsupported` (by the format)
     module subroutine define_64(self, name, type, shape, steps, partial, fill, unit, description, &

@@ -65,9 +65,9 @@ enum class Rectilinear : std::uint8_t {
 struct Options {
   // -- what is written, and by whom ---------------------------------------------------------------
 
-  /// Format of the file: `hdf5`, `netcdf4`, `vtkhdf`, `openpmd`, `npy`, `zarr`, `dcd`, `namdbin`,
-  /// `records`, or `auto`. Default: `auto`, the format that belongs to the ending of the file's
-  /// name. Change it where the ending does not tell.
+  /// Format of the file: `hdf5`, `netcdf4`, `vtkhdf`, `openpmd`, `npy`, `zarr`, `icechunk`, `dcd`,
+  /// `namdbin`, `records`, or `auto`. Default: `auto`, the format that belongs to the ending of the
+  /// file's name. Change it where the ending does not tell.
   std::string format = "auto";
 
   /// Who writes: `serial`, `shared`, `collective`, `forward`, `file-per-process`, `file-per-node`
@@ -153,8 +153,9 @@ struct Options {
   std::int64_t restart_after = -1;
 
   /// Compression of variables that do not say otherwise: `deflate:1` to `deflate:12`, `zstd:1` to
-  /// `zstd:19`, with `+noshuffle`, or `none`, and `round:N+` in front, for floats. Default: empty,
-  /// none. See VariableOptions::compress.
+  /// `zstd:19`, a plugin of HDF5 (`lz4`, `zfp:accuracy=0.001`, ...) or `none`, with `+noshuffle`
+  /// behind, and `round:N+` or `digits:N+` in front, for floats. Default: empty, none. See
+  /// docs/compression.md.
   std::string compress = {};
 
   /// How many of the last steps stay in the file. Default: 0, all. Set it for a checkpoint file

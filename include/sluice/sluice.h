@@ -344,7 +344,8 @@ typedef struct sluice_variable_options {
   int32_t varying;      /**< 1: each step has its own number of rows, see sluice_resize() and
                              sluice_put_joined(). */
   sluice_type fill_type; /**< Type of *fill, converted where no value is lost. 0: the variable's. */
-  const char* compress;  /**< "deflate:6", "zstd:3+noshuffle", "round:10+zstd:3", "none". NULL: as
+  const char* compress;  /**< "deflate:6", "zstd:3+noshuffle", "round:10+zstd:3", "digits:4+zstd:3",
+                              a plugin of HDF5 such as "lz4", "none": docs/compression.md. NULL: as
                               the file's option `compress` says. */
 } sluice_variable_options;
 /** Defaults of sluice_variable_options. */
@@ -357,7 +358,8 @@ typedef struct sluice_variable_options {
  * @param file      a file opened for writing
  * @param name      name in the file; "/" makes groups
  * @param type      type in the file
- * @param rank      number of dimensions without the step, 0 to SLUICE_RANK_MAX; 0: a scalar
+ * @param rank      number of dimensions without the step, 0 to SLUICE_RANK_MAX, with `steps` one
+ *                  less; 0: a scalar
  * @param shape     `rank` numbers of elements
  * @param options   NULL: the defaults
  * @param variable  receives the variable

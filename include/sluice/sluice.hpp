@@ -108,10 +108,12 @@ struct VariableOptions {
   /// Step::resize() sets; the shape given to define() is the most. With `steps` only. Default:
   /// false.
   bool varying = false;
-  /// `deflate:1` to `deflate:12`, `zstd:1` to `zstd:19` (readers then need HDF5's zstd plugin) or
-  /// `none`. Bytes of elements are shuffled first, unless it ends in `+noshuffle`. `round:N+` or
+  /// `deflate:1` to `deflate:12`, `zstd:1` to `zstd:19` (readers of HDF5 then need its zstd
+  /// plugin), a plugin of HDF5 (`lz4`, `zfp:accuracy=0.001`, ...; hdf5 and netcdf4 only) or `none`.
+  /// Bytes of elements are shuffled first, unless it ends in `+noshuffle`. `round:N+` or
   /// `digits:N+` in front rounds floats to N bits or decimal digits. For formats hdf5 (stacked),
-  /// netcdf4 and zarr. Default: empty, what Options::compress says.
+  /// netcdf4, vtkhdf, zarr and icechunk. Default: empty, what Options::compress says. See
+  /// docs/compression.md.
   std::string compress = {};
 };
 
@@ -346,8 +348,8 @@ class File {
   ///
   /// The same definition again gives the same variable.
   /// @param name     name in the file; `/` makes groups; copied
-  /// @param shape    elements in each dimension without the step, at most 8 dimensions; empty: a
-  ///                 scalar
+  /// @param shape    elements in each dimension without the step; at most 8 dimensions, with
+  ///                 VariableOptions::steps 7; empty: a scalar
   /// @param options  steps, unit, dimensions, ...
   /// @return the variable
   /// @throws Error `exists` (with another type, shape or option), `bad_name`, `invalid_argument`

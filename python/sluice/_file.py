@@ -133,7 +133,8 @@ class File(Mapping):
             chunk: Tile of the file in elements; None: chosen from the first step.
             varying: Whether each step has its own number of rows: resize(), put_joined().
             compress: "deflate:6", "zstd:3+noshuffle", "round:10+zstd:3" (floats rounded to so many
-                bits), "digits:4+zstd:3", "none"; "": as the option of the file.
+                bits), "digits:4+zstd:3", a plugin of HDF5 such as "lz4", "none"; "": as the option
+                of the file. See docs/compression.md.
 
         Raises:
             Error: BAD_NAME, EXISTS (another type, shape or option), INVALID_ARGUMENT, UNSUPPORTED.

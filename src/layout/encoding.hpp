@@ -22,8 +22,8 @@ inline bool is_encoded(const model::Definition& definition) {
 /// The default compression of a file does not apply to smaller variables.
 inline constexpr std::uint64_t worth_encoding_bytes = 4096;
 
-/// The tile of a compressed variable: whole rows, of 1 to 4 MiB if there are enough, such that the
-/// blocks of ranks start at tile boundaries if possible.
+/// The tile of a compressed variable: at most 4 MiB, whole rows if they fit, such that the blocks
+/// of ranks start at tile boundaries if a tile of 256 KiB or more allows it.
 model::Dims choose_encoded_tile(const model::Dims& shape, std::uint64_t element_bytes,
                                 const Decomposition& decomposition);
 

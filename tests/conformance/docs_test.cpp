@@ -1,9 +1,10 @@
-// docs/formats.md agrees with the code and the suite: what each format can hold, and which
-// strategies and behaviours it does not support.
+// The pages agree with the code and the suite: which formats there are, what each of them can hold,
+// and which strategies and behaviours it does not support.
 #include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
@@ -23,10 +24,29 @@ std::string trimmed(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, last - first + 1);
 }
 
-/// The rows of the table whose header is `header`, without header and rule.
-std::vector<Cells> table(const std::string& header) {
+std::string text_of(const std::string& path) {
   const char* folder = std::getenv("SLUICE_SOURCE_DIR");
-  std::ifstream page(std::string(folder == nullptr ? "." : folder) + "/docs/formats.md");
+  std::ifstream file(std::string(folder == nullptr ? "." : folder) + "/" + path);
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_FALSE(text.str().empty()) << path << " cannot be read";
+  return text.str();
+}
+
+/// What stands in `text` from `from` to the next `to`.
+std::string between(const std::string& text, const std::string& from, const std::string& to) {
+  const std::size_t begin = text.find(from);
+  const std::size_t end = text.find(to, begin == std::string::npos ? 0 : begin + from.size());
+  if (begin == std::string::npos || end == std::string::npos) {
+    ADD_FAILURE() << "there is no text from " << from << " to " << to;
+    return "";
+  }
+  return text.substr(begin + from.size(), end - begin - from.size());
+}
+
+/// The rows of the table whose header is `header`, without header and rule.
+std::vector<Cells> table(const std::string& header, const char* path = "docs/formats.md") {
+  std::istringstream page(text_of(path));
   std::vector<Cells> rows;
   std::string line;
   while (std::getline(page, line) && line != header) {
@@ -40,7 +60,7 @@ std::vector<Cells> table(const std::string& header) {
     }
     rows.push_back(cells);
   }
-  EXPECT_FALSE(rows.empty()) << "docs/formats.md has no table with the header " << header;
+  EXPECT_FALSE(rows.empty()) << path << " has no table with the header " << header;
   return rows;
 }
 
@@ -127,6 +147,51 @@ TEST(Docs, SayWhatEachFormatCanHold) {
     ++rows;
   }
   EXPECT_EQ(rows, known.size());
+}
+
+TEST(Docs, ListEveryFormat) {
+  std::istringstream options(layout::format_options(" "));
+  const std::set<std::string> code(std::istream_iterator<std::string>(options), {});
+  const auto said = [](const std::string& words) {
+    const Cells names = names_in(words);
+    return std::set<std::string>(names.begin(), names.end());
+  };
+  const std::string header = text_of("include/sluice/options.hpp");
+  EXPECT_EQ(said(between(header, "/// Format of the file: ", "Default: ")), code);
+  const std::string row = between(text_of("docs/settings.md"), "\n| `format` | ", "\n");
+  EXPECT_EQ(said(row.substr(0, row.find(':'))), code);
+}
+
+TEST(Docs, SayTheLimitsOfEachFormat) {
+  std::set<std::string> docs;
+  for (const Cells& row : table("| format | main limits | page |", "docs/limits.md")) {
+    std::istringstream names(row.at(0));
+    for (std::string name; std::getline(names, name, ',');) {
+      docs.insert(trimmed(name));
+    }
+  }
+  std::set<std::string> code;
+  for (const layout::Format* format : layout::formats()) {
+    code.insert(format->name);
+  }
+  EXPECT_EQ(docs, code);
+}
+
+TEST(Docs, SayWhichFormatsHoldCompressedVariables) {
+  std::set<std::string> code;
+  for (const layout::Format* format : layout::formats()) {
+    if (format->compress) {
+      code.insert(format->option);
+    }
+  }
+  const Cells page =
+      names_in(between(text_of("docs/compression.md"), "Files of formats", "hold compressed"));
+  EXPECT_EQ(std::set<std::string>(page.begin(), page.end()), code);
+  const std::string words =
+      between(text_of("include/sluice/sluice.hpp"), "decimal digits. For formats ", "Default: ");
+  for (const std::string& name : code) {
+    EXPECT_NE(words.find(name), std::string::npos) << "VariableOptions::compress: " << name;
+  }
 }
 
 }  // namespace
