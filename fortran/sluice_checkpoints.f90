@@ -65,7 +65,8 @@ module sluice_checkpoints
     !> - `scratch`: node-local storage, such as "$TMPDIR": a checkpoint is written there, and
     !>   drained in the background while the run goes on. Default: none, to the file at once
     !> - `incremental`: a save leaves out what no rank has changed since the checkpoint before the
-    !>   last one, and refers to its bytes there; it needs `keep`. Default: .false.
+    !>   last one, and refers to its bytes there; it needs `keep`, and excludes split_steps and
+    !>   split_bytes. Default: .false.
     !> - errors: `invalid_argument` (an option), `mpi`, `wrong_state` (this sluice_checkpoint is
     !>   open already)
     generic, public :: open => open_f08, open_integer, open_serial
@@ -425,8 +426,10 @@ contains
     call conclude(code, stat, errmsg)
   end subroutine
 
-  !> Saves a checkpoint. Collective. It returns when the checkpoint is on stable storage; with
-  !> strategy forward when the memory may change again. A failure leaves the checkpoints before it.
+  !> Saves a checkpoint. Collective. It returns when the checkpoint is on stable storage (with
+  !> `scratch`: on that of the nodes); with strategy forward when the memory may change again. The
+  !> next save or drain then waits for the rest, and while ending is true it drains by itself. A
+  !> failure leaves the checkpoints before it.
   !>
   !> - `time`: stored with it, in the simulation's unit
   !> - `number`: of the checkpoint; 0: it could not be written
@@ -478,7 +481,8 @@ contains
     ending = yes /= 0
   end function
 
-  !> Waits until what was saved is on stable storage. Collective; for strategy forward.
+  !> Waits until what was saved is on stable storage, in the folder of the file. Collective; for
+  !> strategy forward and `scratch`.
   !>
   !> - `seconds`: the longest wait
   !> - `all`: whether it is there

@@ -66,7 +66,8 @@ typedef struct sluice_checkpoint_options {
                                     Default: NULL, to the file at once. */
   int32_t incremental;         /**< 1: a save leaves out what no rank has changed since the
                                     checkpoint before the last one, and refers to its bytes there;
-                                    it needs keep. Default: 0. */
+                                    it needs keep, and excludes split_steps and split_bytes.
+                                    Default: 0. */
 } sluice_checkpoint_options;
 /** Defaults of sluice_checkpoint_options. */
 #define SLUICE_CHECKPOINT_OPTIONS_INIT \
@@ -255,10 +256,12 @@ SLUICE_API int sluice_checkpoint_bytes(sluice_checkpoint* checkpoint, const char
 SLUICE_API int sluice_checkpoint_restore(sluice_checkpoint* checkpoint, sluice_restored* restored);
 /** Saves a checkpoint.
  *
- * Collective. It returns when the checkpoint is on stable storage; with strategy `forward` when the
- * memory may change again. A failure leaves the checkpoints before it. The first save replaces a
- * file of which nothing was restored. After a restore it goes on behind the checkpoint that was
- * taken, and drops newer ones, which were damaged.
+ * Collective. It returns when the checkpoint is on stable storage (with `scratch`: on that of the
+ * nodes); with strategy `forward` when the memory may change again. The next save or
+ * sluice_checkpoint_drain() then waits for the rest, and while sluice_checkpoint_ending() gives 1
+ * it drains by itself. A failure leaves the checkpoints before it. The first save replaces a file
+ * of which nothing was restored. After a restore it goes on behind the checkpoint that was taken,
+ * and drops newer ones, which were damaged.
  * @param checkpoint  an open checkpoint
  * @param time        stored with it, in the simulation's unit
  * @param saved       receives what was done; may be NULL
@@ -287,7 +290,7 @@ SLUICE_API int sluice_checkpoint_due(sluice_checkpoint* checkpoint, int32_t* due
  * @param ending      receives 1 or 0
  * @return SLUICE_OK */
 SLUICE_API int sluice_checkpoint_ending(sluice_checkpoint* checkpoint, int32_t* ending);
-/** Waits until what was saved is on stable storage.
+/** Waits until what was saved is on stable storage, in the folder of the file.
  *
  * Collective. For strategy `forward` and with `scratch`; otherwise it is there already.
  * @param checkpoint  an open checkpoint

@@ -76,7 +76,7 @@ struct CheckpointOptions {
   /// Whether a save leaves out what no rank has changed since the checkpoint before the last one,
   /// and refers to its bytes there. Default: false. It saves time and writing where large parts of
   /// the state stay as they are from one checkpoint to the next; the file may take twice the room.
-  /// It needs `keep`.
+  /// It needs `keep`, and excludes Options::split_steps and Options::split_bytes.
   bool incremental = false;
   /// How the file is written and read; `keep_last` and `restart_after` are refused. Default: that
   /// of Options.

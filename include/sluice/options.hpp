@@ -26,7 +26,8 @@ enum class Durability : std::uint8_t {
 /// How the blocks of a step are checked for overlaps and holes.
 enum class Check : std::uint8_t {
   off,     ///< Not at all. An overlap leaves either value, a hole leaves unspecified bytes.
-  volume,  ///< The number of elements that all ranks put must equal the shape's.
+  volume,  ///< The number of elements that all ranks put must equal the shape's. An overlap and a
+           ///< hole of the same size are not found.
   full,    ///< Overlaps and holes are found and named, whenever the decomposition changes.
 };
 
@@ -96,8 +97,8 @@ struct Options {
   int writer_spacing = 0;
 
   /// Which ranks write: `spaced` (by the three options above), `node` (on each node), a list of
-  /// ranks `0,4,8`, or costs of the nodes `costs 3,1,1,2`. Default: `spaced`. Change it where some
-  /// nodes are nearer to the storage than others.
+  /// ranks `0,4,8`, or a cost for each rank `costs 3,1,1,2` (of four ranks). Default: `spaced`.
+  /// Change it if some nodes are nearer to the storage than others.
   std::string writer_map = "spaced";
 
   /// Number of ranks that read from disk and send to the others. Default: 0, all. Lower it where a

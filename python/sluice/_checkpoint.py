@@ -114,7 +114,8 @@ class Checkpoint:
         scratch: Node-local storage, such as "$TMPDIR": a checkpoint is written there, and drained
             in the background while the run goes on. Default: "", to the file at once.
         incremental: A save leaves out what no rank has changed since the checkpoint before the last
-            one, and refers to its bytes there; it needs keep. Default: False.
+            one, and refers to its bytes there; it needs keep, and excludes split_steps and
+            split_bytes. Default: False.
         options: Of the file, as for sluice.open(), but neither keep_last nor restart_after.
 
     Raises:
@@ -302,8 +303,10 @@ class Checkpoint:
     def save(self, time: float) -> Saved:
         """Saves a checkpoint. Collective.
 
-        It returns when the checkpoint is on stable storage; with strategy="forward" when the
-        memory may change again. A failure leaves the checkpoints before it.
+        It returns when the checkpoint is on stable storage (with `scratch`: on that of the nodes);
+        with strategy="forward" when the memory may change again. The next save() or drain() then
+        waits for the rest, and while `ending` is true it drains by itself. A failure leaves the
+        checkpoints before it.
 
         Args:
             time: Stored with it, in the simulation's unit.
@@ -332,7 +335,9 @@ class Checkpoint:
         return self._answer(lib.sluice_checkpoint_ending)
 
     def drain(self, seconds: float) -> bool:
-        """Waits until what was saved is on stable storage. Collective; for strategy="forward".
+        """Waits until what was saved is on stable storage, in the folder of the file. Collective.
+
+        For strategy="forward" and `scratch`; otherwise it is there already.
 
         Args:
             seconds: The longest wait.

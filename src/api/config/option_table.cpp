@@ -189,8 +189,8 @@ std::vector<Option> make_table() {
       count_option<&Options::writers>("writers", "ranks, or groups of them, that write; 0: nodes"),
       count_option<&Options::first_writer>("first_writer", "rank of the first writer"),
       count_option<&Options::writer_spacing>("writer_spacing", "ranks between writers; 0: evenly"),
-      text_option<&Options::writer_map>("writer_map",
-                                        "spaced | node | ranks 0,4,8 | costs 3,1,1,2"),
+      text_option<&Options::writer_map>(
+          "writer_map", "spaced | node | 0,4,8: ranks | costs 3,1,1,2: of each rank"),
       count_option<&Options::readers>("readers", "ranks that read from disk; 0: all"),
       text_option<&Options::tiles>("tiles", "tile to writer: auto | contiguous | cyclic"),
       bytes_option<&Options::tile_bytes>("tile_bytes", "file space with one writer; 0: the stripe"),
