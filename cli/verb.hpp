@@ -15,8 +15,9 @@ namespace sluice::cli {
 /// then changed outside.
 enum Exit : int {
   fine = 0,
-  differs = 1,          ///< diff: not equal; verify, dump: damaged
-  bad_input = 2,        ///< also: a part of the input cannot be read, and the answer is of the rest
+  differs = 1,    ///< diff: not equal; verify, dump: damaged; convert, watch, checkpoints: less
+                  ///< than what was asked for
+  bad_input = 2,  ///< also: a part of the input cannot be read, and the answer is of the rest
   changed_outside = 3,  ///< verify, dump: does not match, but another program wrote to the file
 };
 

@@ -330,7 +330,7 @@ Examples:
   sluice diff before.h5 after.h5 --relative 1e-12
   sluice diff a.h5 b.h5 --variables spins,time --tolerance 1e-9
   mpirun -n 8 sluice diff large-a.h5 large-b.h5)help");
-  verb->add_option("A", options->a, "an HDF5 file, by Sluice or not")->required();
+  verb->add_option("A", options->a, "of any format that Sluice reads")->required();
   verb->add_option("B", options->b, "the other one")->required();
   verb->add_option("--tolerance", options->tolerance.absolute, "largest difference that is equal")
       ->type_name("ABS")

@@ -424,7 +424,7 @@ Examples:
   sluice dump grid.h5 temperature --start 0,16,16 --count 1,8,8
   sluice dump spins.h5 spins --steps :3 --csv > spins.csv
   sluice dump spins.h5 spins --steps -2: --json | jq '.steps[0].values[0]')help");
-  verb->add_option("FILE", options->file, "an HDF5 file, by Sluice or not")->required();
+  verb->add_option("FILE", options->file, "of any format that Sluice reads")->required();
   verb->add_option("VARIABLE", options->variable, "its name, as ls shows it")->required();
   auto* step =
       verb->add_option("--step", options->step, "one step, from 0; -1 is the last")->type_name("K");
