@@ -1,5 +1,5 @@
-! Sluice for Fortran 2018: parallel arrays of an MPI simulation in plain HDF5, netCDF-4 and Zarr
-! files.
+! Sluice for Fortran 2018: parallel arrays of an MPI simulation in plain HDF5, netCDF-4, Zarr
+! and VTKHDF files.
 !
 !   use sluice
 !   type(sluice_file) :: out

@@ -1,6 +1,6 @@
 /** @file
- * Sluice for C: parallel arrays of an MPI simulation in plain HDF5, netCDF-4 and Zarr files. C99
- * and later, and C++.
+ * Sluice for C: parallel arrays of an MPI simulation in plain HDF5, netCDF-4, Zarr and VTKHDF
+ * files. C99 and later, and C++.
  *
  *     sluice_file *out;
  *     sluice_variable spins;

@@ -1,5 +1,6 @@
 /// @file
-/// Sluice for C++: parallel arrays of an MPI simulation in plain HDF5, netCDF-4 and Zarr files.
+/// Sluice for C++: parallel arrays of an MPI simulation in plain HDF5, netCDF-4, Zarr and VTKHDF
+/// files.
 ///
 ///     sluice::File out(comm, "spins.h5", sluice::Mode::write);
 ///     auto spins = out.define<double>("spins", {atoms, 3}, {.steps = true, .unit = "1"});

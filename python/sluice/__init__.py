@@ -1,4 +1,4 @@
-"""Sluice: parallel arrays of a simulation in plain HDF5, netCDF-4 and Zarr files.
+"""Sluice: parallel arrays of a simulation in plain HDF5, netCDF-4, Zarr and VTKHDF files.
 
 Example::
 
