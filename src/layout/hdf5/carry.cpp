@@ -205,8 +205,14 @@ class Carrier {
       throw Error(Code::unsupported, "lists in an array of compounds, which libhdf5 reads wrongly");
     }
     const Handle list = own(H5Dget_create_plist(dataset.get()), path);
-    return H5Pget_layout(list.get()) != H5D_VIRTUAL &&
-           (is_yes(H5Tdetect_class(type.get(), H5T_VLEN), path) || has_text(type.get()));
+    const bool has_pieces =
+        is_yes(H5Tdetect_class(type.get(), H5T_VLEN), path) || has_text(type.get());
+    const bool is_external = checked(H5Pget_external_count(list.get()), path) > 0;
+    if (is_external && (has_pieces || References::has_any(type.get()))) {
+      throw Error(Code::unsupported,
+                  "lists, text or references in other files, which would have to be written");
+    }
+    return has_pieces && H5Pget_layout(list.get()) != H5D_VIRTUAL;
   }
 
   /// Made anew: H5Ocopy of libhdf5 1.10 leaves a header that newer ones refuse where the type is
@@ -389,12 +395,12 @@ class Carrier {
   void translate_elements(const std::string& path) {
     const Handle old_dataset = own(H5Dopen2(from_.get(), path.c_str(), H5P_DEFAULT), path);
     const Handle held = own(H5Dget_type(old_dataset.get()), path);
-    if (!References::has_any(held.get())) {
+    const Handle new_dataset = own(H5Dopen2(into_.get(), path.c_str(), H5P_DEFAULT), path);
+    if (!References::has_any(held.get()) || !holds_elements(new_dataset.get(), path)) {
       return;
     }
     const Handle type = own(H5Tcopy(held.get()), path);
     const Handle space = own(H5Dget_space(old_dataset.get()), path);
-    const Handle new_dataset = own(H5Dopen2(into_.get(), path.c_str(), H5P_DEFAULT), path);
     Elements elements(type.get(), space.get(), path);
     if (elements.count() == 0) {
       return;

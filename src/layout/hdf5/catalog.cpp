@@ -175,7 +175,9 @@ void Catalog::require_growable() const {
   for (const StoredVariable& variable : variables_) {
     const bool is_chunked = variable.storage.rfind("chunked", 0) == 0;
     const bool has_place = variable.placeable || !variable.filters.empty();
-    grows = grows && (!variable.definition.stepped || grouped_ || (is_chunked && has_place)) &&
+    // libhdf5 would write into the other files by its own calls of the system.
+    grows = grows && variable.storage != "external" &&
+            (!variable.definition.stepped || grouped_ || (is_chunked && has_place)) &&
             (!grouped_ || has_place);
   }
   if (!grows) {

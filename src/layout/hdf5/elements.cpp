@@ -32,6 +32,13 @@ Elements::~Elements() {
   }
 }
 
+bool holds_elements(hid_t dataset, const std::string& path) {
+  const Handle list = own(H5Dget_create_plist(dataset), path);
+  const H5D_layout_t layout = H5Pget_layout(list.get());
+  checked(layout, path);
+  return layout != H5D_VIRTUAL && checked(H5Pget_external_count(list.get()), path) == 0;
+}
+
 bool has_text(hid_t type) {
   switch (H5Tget_class(type)) {
     case H5T_STRING:

@@ -29,6 +29,9 @@ class Elements {
   std::vector<std::byte> bytes_;
 };
 
+/// Are the elements in the dataset itself? libhdf5 writes those of a virtual dataset to its
+/// sources, and those of one with external files to these, by its own calls of the system.
+bool holds_elements(hid_t dataset, const std::string& path);
 /// Is there text of variable length in the type?
 bool has_text(hid_t type);
 /// Is there an array of compounds with lists in the type? libhdf5 1.10 reads all lists of such an

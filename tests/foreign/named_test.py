@@ -1,0 +1,93 @@
+"""What sluice convert may not take over, or cannot: named, and nothing else is harmed."""
+
+import h5py
+import numpy
+import pytest
+
+import compare
+import sluice
+
+from compare import sluice as command
+
+
+def external(file, name, kind, elements, raw):
+    """A dataset whose elements are in a file of its own."""
+    list_ = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    kind = h5py.h5t.py_create(kind, logical=True)
+    list_.set_external(str(raw).encode(), 0, 2 * elements * kind.get_size())
+    h5py.h5d.create(file.id, name.encode(), kind, h5py.h5s.create_simple((elements,)), list_)
+
+
+KINDS = {"refs": h5py.ref_dtype, "regions": h5py.regionref_dtype, "texts": h5py.string_dtype(),
+         "lists": h5py.vlen_dtype("i4"),
+         "fields": numpy.dtype([("i", "i4"), ("to", h5py.ref_dtype)]),
+         "plain_fields": numpy.dtype([("i", "i4"), ("f", "f4")])}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_written_to_files_that_are_only_named(tmp_path, kind):
+    victim = tmp_path / "victim"
+    content = bytes(range(1, 201)) if kind == "plain_fields" else bytes(200)
+    source, target = str(tmp_path / "source.h5"), str(tmp_path / "target.h5")
+    with h5py.File(source, "w") as file:
+        file["a"] = numpy.arange(5.0)
+        external(file, "elsewhere", KINDS[kind], 4, victim)
+        address = h5py.h5o.get_info(file["a"].id).addr
+    if kind in ("refs", "fields"):  # that lead to a dataset, so that they change
+        one = address.to_bytes(8, "little")
+        content = (one if kind == "refs" else bytes(4) + one) * 4 + bytes(40)
+    victim.write_bytes(content)
+    done = command("convert", source, target)
+    assert victim.read_bytes() == content
+    if kind == "plain_fields":
+        assert done.returncode == 0, done.stderr
+    else:
+        assert done.returncode == 1, done.stderr
+        assert "left out: elsewhere (" in done.stderr and "in other files" in done.stderr
+    with h5py.File(target) as file:
+        assert list(file["a"]) == [0, 1, 2, 3, 4]
+        assert ("elsewhere" in file) == (kind == "plain_fields")
+
+
+def test_nothing_is_written_to_the_sources_of_a_virtual_dataset(tmp_path):
+    source, target = str(tmp_path / "source.h5"), str(tmp_path / "target.h5")
+    other = tmp_path / "other.h5"
+    with h5py.File(other, "w") as file:
+        file["a"] = numpy.arange(3)
+        file.create_dataset("refs", data=[file["a"].ref] * 2, dtype=h5py.ref_dtype)
+    content = other.read_bytes()
+    with h5py.File(source, "w") as file:
+        file["b"] = numpy.arange(3)
+        file.create_dataset("own", data=[file["b"].ref] * 2, dtype=h5py.ref_dtype)
+        for name, place in (("theirs", "other.h5"), ("ours", ".")):
+            layout = h5py.VirtualLayout(shape=(2,), dtype=h5py.ref_dtype)
+            layout[:] = h5py.VirtualSource(place, "refs" if place != "." else "own", shape=(2,),
+                                           dtype=h5py.ref_dtype)
+            file.create_virtual_dataset(name, layout)
+    done = command("convert", source, target)
+    assert done.returncode == 0, done.stderr
+    assert other.read_bytes() == content
+    with h5py.File(target) as file:
+        for name in ("own", "ours"):
+            assert [file[r] for r in file[name][...]] == [file["b"]] * 2
+
+
+def test_no_time_is_appended_to_a_file_that_is_only_named(tmp_path):
+    path, victim = str(tmp_path / "run.h5"), tmp_path / "victim"
+    with sluice.open(path, "w") as file:
+        for number in range(2):
+            with file.step(time=float(number)):
+                file.put("x", numpy.arange(3.0))
+    with h5py.File(path, "r+") as file:
+        del file["time"]
+        list_ = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        list_.set_external(str(victim).encode(), 0, h5py.h5f.UNLIMITED)
+        space = h5py.h5s.create_simple((2,), (h5py.h5s.UNLIMITED,))
+        h5py.h5d.create(file.id, b"time", h5py.h5t.IEEE_F64LE, space, list_)
+    content = bytes(range(100))
+    victim.write_bytes(content)
+    with pytest.raises(sluice.Error):
+        with sluice.open(path, "a") as file:
+            with file.step(time=2.0):
+                file.put("x", numpy.arange(3.0))
+    assert victim.read_bytes() == content
