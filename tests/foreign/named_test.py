@@ -91,3 +91,25 @@ def test_no_time_is_appended_to_a_file_that_is_only_named(tmp_path):
             with file.step(time=2.0):
                 file.put("x", numpy.arange(3.0))
     assert victim.read_bytes() == content
+
+
+def test_a_dataset_whose_chunks_are_not_found_is_named(tmp_path):
+    source, target = str(tmp_path / "source.h5"), str(tmp_path / "target.h5")
+    with h5py.File(source, "w") as file:
+        file["a"] = numpy.arange(3)
+        file.create_dataset("texts", data=["some", "words"] * 50, dtype=h5py.string_dtype(),
+                            chunks=(10,))
+        file.create_dataset("empty", (7,), dtype=h5py.string_dtype(), chunks=(5,))
+    with open(source, "r+b") as raw:
+        content = raw.read()
+        # The index of chunks is a node of type 1, those of groups are of type 0.
+        at = content.index(b"TREE\1")
+        assert content.count(b"TREE\1") == 1
+        raw.seek(at)
+        raw.write(b"EERT")
+    done = command("convert", source, target)
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.count("left out: ") == 1 and "left out: texts (" in done.stderr, done.stderr
+    with h5py.File(target) as file:
+        assert sorted(set(file) - {"sluice"}) == ["a", "empty"]
+        assert file["empty"].shape == (7,)

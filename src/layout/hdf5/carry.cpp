@@ -247,6 +247,8 @@ class Carrier {
     try {
       if (H5Dget_storage_size(old_one.get()) != 0) {
         copy_rows(old_one.get(), new_one.get(), path);
+      } else {
+        check_no_error(path);  // libhdf5 also returns 0 if it failed
       }
     } catch (const Error&) {
       H5Ldelete(into_.get(), path.c_str(), H5P_DEFAULT);
