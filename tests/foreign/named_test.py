@@ -113,3 +113,53 @@ def test_a_dataset_whose_chunks_are_not_found_is_named(tmp_path):
     with h5py.File(target) as file:
         assert sorted(set(file) - {"sluice"}) == ["a", "empty"]
         assert file["empty"].shape == (7,)
+
+
+def test_references_to_what_is_left_out_are_null(tmp_path):
+    source, target = str(tmp_path / "source.h5"), str(tmp_path / "target.h5")
+    fields = numpy.dtype([("i", "i4"), ("to", h5py.ref_dtype)])
+    with h5py.File(source, "w") as file:
+        external(file, "away", h5py.string_dtype(), 2, tmp_path / "raw")  # which is left out
+        file["b"] = numpy.arange(3)
+        refs = [file["away"].ref, file["b"].ref]
+        file.create_dataset("refs", data=refs, dtype=h5py.ref_dtype)
+        lists = file.create_dataset("lists", (1,), h5py.vlen_dtype(h5py.ref_dtype))
+        lists[0] = numpy.array(refs, dtype=h5py.ref_dtype)
+        file.create_dataset("fields", data=numpy.array([(1, refs[0]), (2, refs[1])], fields))
+        file["b"].attrs["refs"] = numpy.array(refs, dtype=h5py.ref_dtype)
+    done = command("convert", source, target)
+    assert done.returncode == 1, done.stderr
+    for name in ("refs", "lists", "fields", "b: attribute refs"):
+        assert f"left out: {name} (references to what is not there)" in done.stderr, done.stderr
+    assert done.stderr.count("left out: ") == 5
+    with h5py.File(target) as file:
+        for found in (file["refs"][...], file["lists"][0], file["fields"]["to"],
+                      file["b"].attrs["refs"]):
+            assert not found[0] and file[found[1]] == file["b"]
+        assert list(file["fields"]["i"]) == [1, 2]
+
+
+def test_references_that_cannot_be_read_are_left_out(tmp_path):
+    """With all names, and then references to them are null, whatever was translated first."""
+    source, target = str(tmp_path / "source.h5"), str(tmp_path / "target.h5")
+    with h5py.File(source, "w") as file:
+        file["b"] = numpy.arange(3)
+        for name in ("a_many", "m_many"):
+            many = file.create_dataset(name, (33 << 20,), h5py.ref_dtype, chunks=(1 << 10,))
+            many[0] = file["b"].ref
+        file["z/name"] = file["m_many"]
+        file.create_dataset("c_refs", data=[file["m_many"].ref, file["b"].ref],
+                            dtype=h5py.ref_dtype)
+        file["b"].attrs["to"] = file["m_many"].ref
+    done = command("convert", source, target)
+    assert done.returncode == 1, done.stderr
+    for name in ("a_many", "m_many"):
+        assert f"left out: {name} ({name}: has 276824064 bytes, more than" in done.stderr, \
+            done.stderr
+    assert "left out: z/name (the same as m_many, which is left out)" in done.stderr
+    assert "left out: c_refs (references to what is not there)" in done.stderr
+    with h5py.File(target) as file:
+        assert sorted(set(file) - {"sluice"}) == ["b", "c_refs", "z"]
+        assert list(file["z"]) == []
+        assert not file["c_refs"][0] and file[file["c_refs"][1]] == file["b"]
+        assert not file["b"].attrs["to"]

@@ -19,6 +19,8 @@ namespace sluice::layout::hdf5 {
 
 namespace {
 
+constexpr const char* lost_references = " (references to what is not there)";
+
 herr_t take_name(hid_t, const char* name, const H5A_info_t*, void* into) {
   static_cast<std::vector<std::string>*>(into)->emplace_back(name);
   return 0;
@@ -61,14 +63,12 @@ class Carrier {
         attempt(link.path, [&] { copy_link(from_.get(), into_.get(), link.path); });
       }
     }
+    translate_elements();
     copy_attributes("");
     for (const auto& [identity, path] : names_) {
       if (!path.empty()) {
         copy_attributes(path);
       }
-    }
-    for (const std::string& path : copied_) {
-      attempt(path, [&] { translate_elements(path); });
     }
     attach_scales();
     check(H5Fflush(into_.get(), H5F_SCOPE_GLOBAL), new_state_.file->path());
@@ -152,12 +152,12 @@ class Carrier {
     } else if (link.target == Target::group) {
       make_group_like(from_.get(), into_.get(), link.path);
     } else if (link.target == Target::datatype) {
-      commit_type(link.path);
+      commit_type_like(from_.get(), into_.get(), link.path);
     } else if (!is_unused_scale(link.path)) {
       if (is_of_pieces(link.path)) {
         copy_elements(link.path);
       } else {
-        copy_object(link.path);
+        copy_object(from_.get(), into_.get(), link.path);
       }
       copied_.insert(link.path);
     }
@@ -215,15 +215,6 @@ class Carrier {
     return has_pieces && H5Pget_layout(list.get()) != H5D_VIRTUAL;
   }
 
-  /// Made anew: H5Ocopy of libhdf5 1.10 leaves a header that newer ones refuse where the type is
-  /// opaque.
-  void commit_type(const std::string& path) {
-    const Handle held = own(H5Topen2(from_.get(), path.c_str(), H5P_DEFAULT), path);
-    const Handle type = own(H5Tcopy(held.get()), path);
-    check(H5Tcommit2(into_.get(), path.c_str(), type.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-          path);
-  }
-
   /// The type as the new file has it under a name, else as it is.
   Handle type_in_new(hid_t held, const std::string& path) {
     if (is_yes(H5Tcommitted(held), path)) {
@@ -254,15 +245,6 @@ class Carrier {
       H5Ldelete(into_.get(), path.c_str(), H5P_DEFAULT);
       throw;
     }
-  }
-
-  void copy_object(const std::string& path) {
-    const Handle how = own(H5Pcreate(H5P_OBJECT_COPY), path);
-    check(H5Pset_copy_object(how.get(),
-                             H5O_COPY_WITHOUT_ATTR_FLAG | H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG),
-          path);
-    check(H5Ocopy(from_.get(), path.c_str(), into_.get(), path.c_str(), how.get(), H5P_DEFAULT),
-          path);
   }
 
   /// A further name of what is called `first`.
@@ -390,29 +372,52 @@ class Carrier {
   void translate(hid_t type, Elements& elements, const std::string& what) {
     if (References::has_any(type) && !References(from_.get(), into_.get(), names_)
                                           .translate(type, elements.data(), elements.count())) {
-      left_.push_back(what + " (references to what is not there)");
+      left_.push_back(what + lost_references);
     }
   }
 
-  void translate_elements(const std::string& path) {
-    const Handle old_dataset = own(H5Dopen2(from_.get(), path.c_str(), H5P_DEFAULT), path);
-    const Handle held = own(H5Dget_type(old_dataset.get()), path);
-    const Handle new_dataset = own(H5Dopen2(into_.get(), path.c_str(), H5P_DEFAULT), path);
-    if (!References::has_any(held.get()) || !holds_elements(new_dataset.get(), path)) {
-      return;
+  /// A dataset whose references cannot be translated is left out, and references to it lead nowhere
+  /// then: those that were translated before are translated once more.
+  void translate_elements() {
+    const References references(from_.get(), into_.get(), names_);
+    std::set<std::string> incomplete;
+    bool is_final = false;
+    while (!is_final) {
+      is_final = true;
+      incomplete.clear();
+      for (const std::string& path : std::set<std::string>(copied_)) {
+        try {
+          if (!references.translate_elements(path)) {
+            incomplete.insert(path);
+          }
+        } catch (const Error& e) {
+          if (!concerns_object(e)) {
+            throw;
+          }
+          leave_out(path, e.what());
+          is_final = false;
+        }
+      }
     }
-    const Handle type = own(H5Tcopy(held.get()), path);
-    const Handle space = own(H5Dget_space(old_dataset.get()), path);
-    Elements elements(type.get(), space.get(), path);
-    if (elements.count() == 0) {
-      return;
+    for (const std::string& path : incomplete) {
+      left_.push_back(path + lost_references);
     }
-    check(H5Dread(old_dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, elements.data()),
-          path);
-    elements.is_read = true;
-    translate(type.get(), elements, path);
-    check(H5Dwrite(new_dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, elements.data()),
-          path);
+  }
+
+  /// Removes a dataset that was copied, with all its names.
+  void leave_out(const std::string& path, const std::string& why) {
+    copied_.erase(path);
+    left_.push_back(path + " (" + why + ")");
+    for (const NamedLink& link : links_) {
+      const bool is_name = !is_pointer(link) && !link.is_below_soft && !link.identity.empty() &&
+                           names_.at(link.identity) == path && !is_below_other_name(link.path);
+      if (is_name && has_link(into_.get(), link.path)) {
+        check(H5Ldelete(into_.get(), link.path.c_str(), H5P_DEFAULT), link.path);
+        if (link.path != path) {
+          left_.push_back(link.path + " (the same as " + path + ", which is left out)");
+        }
+      }
+    }
   }
 
   void attach_scales() {

@@ -2,8 +2,9 @@
 // datasets of any type, attributes of any type and shape, groups, committed types, links.
 //
 // Invariants: what is in the new file already keeps its elements, and gets the attributes that it
-// lacks or has in another type or shape; references lead to the object of the same name; elements
-// go through libhdf5's buffers, never whole; nothing is dropped without being named.
+// lacks or has in another type or shape; references lead to the object of the same name, or nowhere
+// if it is left out; elements go through libhdf5's buffers, never whole; nothing is dropped without
+// being named.
 #pragma once
 
 #include <string>

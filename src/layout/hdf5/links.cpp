@@ -205,6 +205,22 @@ void make_group_like(hid_t from, hid_t into, const std::string& path) {
   own(H5Gcreate2(into, path.c_str(), H5P_DEFAULT, list.get(), H5P_DEFAULT), path);
 }
 
+// Made anew: H5Ocopy of libhdf5 1.10 leaves a header that newer ones refuse where the type is
+// opaque.
+void commit_type_like(hid_t from, hid_t into, const std::string& path) {
+  const Handle held = own(H5Topen2(from, path.c_str(), H5P_DEFAULT), path);
+  const Handle type = own(H5Tcopy(held.get()), path);
+  check(H5Tcommit2(into, path.c_str(), type.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), path);
+}
+
+void copy_object(hid_t from, hid_t into, const std::string& path) {
+  const Handle how = own(H5Pcreate(H5P_OBJECT_COPY), path);
+  check(H5Pset_copy_object(how.get(),
+                           H5O_COPY_WITHOUT_ATTR_FLAG | H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG),
+        path);
+  check(H5Ocopy(from, path.c_str(), into, path.c_str(), how.get(), H5P_DEFAULT), path);
+}
+
 std::string joined(const std::string& above, const std::string& below) {
   return above.empty() ? below : above + "/" + below;
 }

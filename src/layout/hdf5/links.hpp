@@ -53,6 +53,12 @@ void copy_link(hid_t from, hid_t into, const std::string& path);
 /// links and attributes, and times.
 void make_group_like(hid_t from, hid_t into, const std::string& path);
 
+/// Commits the type `path` as the other file has it, without attributes.
+void commit_type_like(hid_t from, hid_t into, const std::string& path);
+
+/// Copies the object `path` by libhdf5, without attributes.
+void copy_object(hid_t from, hid_t into, const std::string& path);
+
 /// The name of `below` under `above`, which may be "".
 std::string joined(const std::string& above, const std::string& below);
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "layout/hdf5/elements.hpp"
 #include "layout/hdf5/links.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -87,9 +88,34 @@ bool References::translate_reference(hid_t type, std::byte* element) const {
   return true;
 }
 
+bool References::translate_elements(const std::string& path) const {
+  const Handle old_dataset = own(H5Dopen2(from_, path.c_str(), H5P_DEFAULT), path);
+  const Handle new_dataset = own(H5Dopen2(into_, path.c_str(), H5P_DEFAULT), path);
+  const Handle held = own(H5Dget_type(old_dataset.get()), path);
+  if (!has_any(held.get()) || !holds_elements(new_dataset.get(), path)) {
+    return true;
+  }
+  const Handle type = own(H5Tcopy(held.get()), path);
+  const Handle space = own(H5Dget_space(old_dataset.get()), path);
+  Elements elements(type.get(), space.get(), path);
+  if (elements.count() == 0) {
+    return true;
+  }
+  check(H5Dread(old_dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, elements.data()),
+        path);
+  elements.is_read = true;
+  const bool is_complete = translate(type.get(), elements.data(), elements.count());
+  check(H5Dwrite(new_dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, elements.data()),
+        path);
+  return is_complete;
+}
+
 std::string References::name_of(hid_t object) const {
   const auto found = names_.find(facts_of(object, ".").identity);
-  return found == names_.end() ? "" : "/" + found->second;
+  if (found == names_.end() || (!found->second.empty() && !has_link(into_, found->second))) {
+    return "";  // also what was left out
+  }
+  return "/" + found->second;
 }
 
 }  // namespace sluice::layout::hdf5

@@ -20,6 +20,9 @@ class References {
   /// `count` elements of `type` in memory, as libhdf5 read them from the old file. False if a
   /// reference has no target in the new file: it is a null reference then.
   bool translate(hid_t type, std::byte* elements, std::size_t count) const;
+  /// Those of a dataset that both files have, if it has any. False as above. Error if its elements
+  /// cannot be read or written, unsupported if they have more than 256 MiB.
+  bool translate_elements(const std::string& path) const;
 
  private:
   bool translate_one(hid_t type, std::byte* element) const;
