@@ -4,10 +4,9 @@ import h5py
 import numpy
 import pytest
 
-import compare
 import sluice
 
-from compare import sluice as command
+from compare import same_trees, sluice as command
 
 
 def external(file, name, kind, elements, raw):
@@ -163,3 +162,49 @@ def test_references_that_cannot_be_read_are_left_out(tmp_path):
         assert list(file["z"]) == []
         assert not file["c_refs"][0] and file[file["c_refs"][1]] == file["b"]
         assert not file["b"].attrs["to"]
+
+
+@pytest.mark.parametrize("form", ["grouped", "openpmd"])
+def test_what_others_put_into_the_groups_of_steps_is_kept(tmp_path, form):
+    options = {"hdf5_layout": "grouped"} if form == "grouped" else {"format": "openpmd"}
+    group = "step_000003" if form == "grouped" else "data/30"
+    name = "x" if form == "grouped" else "meshes/x"
+    source = str(tmp_path / "source.h5")
+    with sluice.open(source, "w", **options) as file:
+        for number in range(5):
+            if form == "openpmd":
+                file.attrs_of("time")["iteration"] = 10 * number
+            with file.step(time=float(number)):
+                file.put(name, numpy.arange(3.0) + number)
+    with h5py.File(source, "r+") as file:
+        file[group + "/analysis"] = numpy.arange(4)
+        file[group + "/deep/er"] = numpy.array([(1, 2.5)], dtype=[("i", "i4"), ("f", "f8")])
+        file[group + "/deep"].attrs["by"] = "somebody"
+        file[group + "/link"] = h5py.SoftLink("/" + group + "/analysis")
+    for number, more in enumerate(([], ["--compress", "deflate:4"])):
+        target = str(tmp_path / f"target{number}.h5")
+        done = command("convert", source, target, *more)
+        assert done.returncode == 0, done.stderr
+        with h5py.File(target) as file:
+            assert list(file[group + "/analysis"]) == [0, 1, 2, 3]
+            assert list(file[group + "/link"]) == [0, 1, 2, 3]
+            assert file[group + "/deep/er"]["f"][0] == 2.5
+            assert file[group + "/deep"].attrs["by"] == "somebody"
+        with sluice.open(target) as file:
+            assert file.steps == 5
+            for step in range(5):
+                numpy.testing.assert_array_equal(file[name][step], numpy.arange(3.0) + step)
+        done = command("verify", target)
+        assert done.returncode == 0, done.stdout
+        again = str(tmp_path / f"again{number}.h5")
+        assert command("convert", target, again).returncode == 0
+        assert same_trees(target, again, []) == []
+    zarr = str(tmp_path / "target.zarr")
+    done = command("convert", source, zarr)
+    assert done.returncode == 1, done.stderr
+    for below in ("analysis", "deep/er", "link"):
+        assert f"left out: {group}/{below} (of another program, in the group of a step)" in \
+            done.stderr, done.stderr
+    assert done.stderr.count("left out: ") == 3, done.stderr
+    with sluice.open(zarr) as file:
+        assert sorted(file) == sorted([name, "time"])

@@ -1,6 +1,7 @@
 #include "layout/hdf5/carry.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -11,8 +12,8 @@
 #include "layout/hdf5/links.hpp"
 #include "layout/hdf5/log.hpp"
 #include "layout/hdf5/references.hpp"
+#include "layout/hdf5/step_groups.hpp"
 #include "layout/netcdf4/scales.hpp"
-#include "layout/openpmd/rules.hpp"
 #include "layout/rounding.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -28,9 +29,9 @@ herr_t take_name(hid_t, const char* name, const H5A_info_t*, void* into) {
 
 class Carrier {
  public:
-  Carrier(storage::File& from, storage::File& into, bool is_netcdf,
+  Carrier(storage::File& from, storage::File& into, StepGroups steps, bool is_netcdf,
           const std::vector<std::string>& written)
-      : is_netcdf_(is_netcdf), written_(written.begin(), written.end()) {
+      : steps_(std::move(steps)), is_netcdf_(is_netcdf), written_(written.begin(), written.end()) {
     old_state_.file = &from;
     new_state_.file = &into;
     new_state_.writable = true;
@@ -94,15 +95,15 @@ class Carrier {
 
   void list() {
     const bool is_ours = has_log(from_.get(), old_state_.file->path());
-    const bool is_openpmd = is_ours && layout_of(from_.get()) == layout_openpmd;
     const bool has_other = !is_ours && has_link(from_.get(), group_name);
     if (has_other) {
       left_.push_back(std::string(group_name) + " (the group is called as Sluice's own)");
     }
     links_ = links_below(from_.get(), "", [&](const std::string& path) {
-      return path == group_name || (is_ours && is_step_group(path)) ||
-             (is_openpmd && path == openpmd::base_group);
+      return path == group_name || steps_.contains(path);
     });
+    std::vector<NamedLink> in_steps = steps_.others(from_.get());
+    std::move(in_steps.begin(), in_steps.end(), std::back_inserter(links_));
     names_[facts_of(from_.get(), "/").identity] = "";
     std::set<std::string> fixed{facts_of(from_.get(), "/").identity};
     for (const NamedLink& link : links_) {
@@ -460,7 +461,8 @@ class Carrier {
   DriverState new_state_;
   Handle from_;
   Handle into_;
-  const bool is_netcdf_;  ///< is the new file netCDF's?
+  const StepGroups steps_;  ///< of the old file
+  const bool is_netcdf_;    ///< is the new file netCDF's?
   const std::set<std::string> written_;
   std::vector<NamedLink> links_;
   std::map<std::string, std::string> names_;  ///< of objects, by their identity
@@ -478,7 +480,7 @@ std::vector<std::string> carry(storage::File& from, storage::File& into,
   const bool is_netcdf = Catalog::open(into)->netcdf();
   std::vector<std::string> left;
   {
-    Carrier carrier(from, into, is_netcdf, written);
+    Carrier carrier(from, into, StepGroups(*Catalog::open(from)), is_netcdf, written);
     left = carrier.run();
   }
   const auto catalog = Catalog::open(into);

@@ -7,6 +7,7 @@
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/dataset_facts.hpp"
 #include "layout/hdf5/fill.hpp"
+#include "layout/hdf5/step_groups.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/hdf5/virtual_sources.hpp"
 #include "layout/netcdf4/scales.hpp"
@@ -250,6 +251,11 @@ std::vector<UnreadableDataset> Catalog::other_objects() {
   for (const std::string& group : groups_) {
     if (used_groups_.count(group) == 0 && !has_attributes(object_of(group))) {
       all.push_back({group, "an empty group"});
+    }
+  }
+  for (const NamedLink& link : StepGroups(*this).others(hdf5_.get())) {
+    if (link.target != Target::group) {
+      all.push_back({link.path, "of another program, in the group of a step"});
     }
   }
   return all;

@@ -1,0 +1,34 @@
+// The groups of steps of a grouped file, and what other programs have put into them.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "layout/hdf5/links.hpp"
+
+namespace sluice::layout::hdf5 {
+
+class Catalog;
+
+/// Does not keep the catalog.
+class StepGroups {
+ public:
+  explicit StepGroups(const Catalog& catalog);
+
+  /// Is it the group of a step, or that of all steps? Never where the steps have no groups.
+  bool contains(const std::string& path) const;
+  /// What is in these groups and no variable of Sluice, with the groups above it; a group before
+  /// its content. Groups in which there is nothing else are not listed.
+  std::vector<NamedLink> others(hid_t file) const;
+
+ private:
+  bool is_own(const std::string& path) const;
+
+  bool is_grouped_;
+  bool is_openpmd_;
+  std::set<std::string> groups_;     ///< of the steps that there are
+  std::set<std::string> variables_;  ///< names in such a group
+};
+
+}  // namespace sluice::layout::hdf5
