@@ -2,6 +2,7 @@
 #include "layout/formats.hpp"
 
 #include "layout/local_files.hpp"
+#include "layout/openpmd/rules.hpp"
 #include "layout/stores.hpp"
 
 namespace sluice::test {
@@ -141,6 +142,28 @@ TEST(Formats, GroupedKeepsTheNamesOfSteps) {
   expect_error(refused("a.h5", options_of("hdf5", "grouped"),
                        [](File& out) { out.define<double>("step_000001", {3}); }),
                Code::bad_name, {"step_", "choose another"});
+}
+
+TEST(Formats, OpenpmdNumbersIterationsFromZeroOn) {
+  const auto refusal = [](const char* name, const model::AttributeValue& value) {
+    return layout::openpmd::refuse_attribute({"time", name, value});
+  };
+  using Large = std::vector<std::int64_t>;
+  using Small = std::vector<std::int32_t>;
+  const std::string words = "numbers iterations by integers from 0 on";
+  for (const char* name : {"iteration", "iterations"}) {
+    EXPECT_EQ(refusal(name, std::int64_t{0}), "");
+    EXPECT_EQ(refusal(name, std::int32_t{7}), "");
+    EXPECT_EQ(refusal(name, std::int64_t{-1}), words);
+    EXPECT_EQ(refusal(name, std::int32_t{-1}), words);
+    EXPECT_EQ(refusal(name, 1.0), words);
+  }
+  EXPECT_EQ(refusal("iterations", Large{0, 50, 120}), "");
+  EXPECT_EQ(refusal("iterations", Small{0, 50, 120}), "");
+  EXPECT_EQ(refusal("iterations", Large{-1}), words);
+  EXPECT_EQ(refusal("iterations", Large{0, 50, -120}), words);
+  EXPECT_EQ(refusal("iterations", Small{0, -50}), words);
+  EXPECT_EQ(refusal("iteration", Large{0}), words);
 }
 
 TEST(Formats, AFileIsWhatItsFirstBytesSay) {

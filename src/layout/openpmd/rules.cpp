@@ -18,6 +18,19 @@ bool is_word(std::string_view text) {
   });
 }
 
+template <class Integer>
+bool is_number(const model::Attribute& attribute) {
+  const auto* number = std::get_if<Integer>(&attribute.value);
+  return number != nullptr && *number >= 0;
+}
+
+template <class Integer>
+bool is_list_of_numbers(const model::Attribute& attribute) {
+  const auto* list = std::get_if<std::vector<Integer>>(&attribute.value);
+  return list != nullptr &&
+         std::all_of(list->begin(), list->end(), [](Integer number) { return number >= 0; });
+}
+
 std::string refuse_mesh(const model::Definition& d, std::size_t depth) {
   if (depth != 2 && depth != 3) {
     return "names a mesh meshes/NAME, and a component of one meshes/NAME/COMPONENT";
@@ -92,14 +105,11 @@ std::string refuse_definition(const model::Definition& d, const std::vector<mode
 
 std::string refuse_attribute(const model::Attribute& attribute) {
   if (is_iteration(attribute)) {
-    const auto* number = std::get_if<std::int64_t>(&attribute.value);
-    const auto* small = std::get_if<std::int32_t>(&attribute.value);
-    const bool is_list = std::holds_alternative<std::vector<std::int64_t>>(attribute.value) ||
-                         std::holds_alternative<std::vector<std::int32_t>>(attribute.value);
-    const bool is_one = (number != nullptr && *number >= 0) || (small != nullptr && *small >= 0);
-    return (attribute.name == iteration_attribute ? is_one : is_one || is_list)
-               ? ""
-               : "numbers iterations by integers from 0 on";
+    const bool is_one = is_number<std::int64_t>(attribute) || is_number<std::int32_t>(attribute);
+    const bool is_list =
+        attribute.name == iterations_attribute && (is_list_of_numbers<std::int64_t>(attribute) ||
+                                                   is_list_of_numbers<std::int32_t>(attribute));
+    return is_one || is_list ? "" : "numbers iterations by integers from 0 on";
   }
   if (attribute.owner == base_group || attribute.owner.starts_with("data/")) {
     return "keeps the group data for its iterations: set attributes of `time` for those of an "
