@@ -3,6 +3,7 @@
 #include <map>
 
 #include "commit/tools/verify.hpp"
+#include "layout/hdf5/catalog.hpp"
 #include "layout/local_files.hpp"
 #include "layout/vtkhdf/steps.hpp"
 
@@ -137,6 +138,52 @@ TEST_F(VtkHdf, AFailedStepLeavesNothing) {
     ASSERT_EQ(in.steps(), 2u);
     EXPECT_EQ(in.shape(in.find("VTKHDF/Points"), 1), (Shape{10, 3}));
   });
+}
+
+TEST_F(VtkHdf, PartsOfManyStepsAreFound) {
+  // The counts of a step begin 1e5 after those of the step before: all of them are 160 MB.
+  constexpr std::uint64_t steps = 200;
+  constexpr std::uint64_t most_offsets = 100'000;
+  files_.run(2, [&](exec::Transport& transport) {
+    Options options;
+    options.durability = Durability::none;
+    options.log = Log::off;
+    File out = files_.open(transport, "m.vtkhdf", Mode::write, options);
+    out.set_attribute("VTKHDF", "Type", std::string("UnstructuredGrid"));
+    VariableOptions in_pieces = rows;
+    in_pieces.chunk = {1000};
+    const Variable points = out.define<double>("VTKHDF/Points", {8, 3}, rows);
+    const Variable ids = out.define<std::int64_t>("VTKHDF/Connectivity", {8}, rows);
+    const Variable offsets = out.define<std::int64_t>("VTKHDF/Offsets", {most_offsets}, in_pieces);
+    const Variable types = out.define<std::uint8_t>("VTKHDF/Types", {4}, rows);
+    const std::uint64_t cells = transport.rank() == 0 ? 1 : 2;
+    const std::vector<double> places(3 * 4, 1);
+    const std::vector<std::int64_t> numbers{0, 1, 2};
+    const std::vector<std::uint8_t> vertices(2, 1);
+    for (std::uint64_t s = 0; s < steps; ++s) {
+      Step step = out.begin_step();
+      step.put_joined(points, places.data(), cells + 1);
+      step.put_joined(ids, numbers.data(), cells);
+      step.put_joined(offsets, numbers.data(), cells + 1);
+      step.put_joined(types, vertices.data(), cells);
+      step.end();
+    }
+    out.close();
+  });
+  const auto file = files_.storage()->open("m.vtkhdf", storage::Access::read);
+  const auto catalog = layout::hdf5::Catalog::open(*file);
+  using Parts = std::vector<std::uint64_t>;
+  std::map<std::string, std::uint32_t> numbers;
+  for (std::uint32_t v = 0; v < catalog->variables().size(); ++v) {
+    numbers[catalog->variables()[v].definition.name] = v;
+  }
+  for (const std::uint64_t step : {std::uint64_t{0}, std::uint64_t{7}, steps - 1}) {
+    EXPECT_EQ(catalog->parts(numbers.at("VTKHDF/Points"), step), (Parts{2, 3})) << step;
+    EXPECT_EQ(catalog->parts(numbers.at("VTKHDF/Offsets"), step), (Parts{2, 3})) << step;
+    EXPECT_EQ(catalog->parts(numbers.at("VTKHDF/Types"), step), (Parts{1, 2})) << step;
+    EXPECT_EQ(catalog->parts(numbers.at("VTKHDF/Connectivity"), step), (Parts{1, 2})) << step;
+  }
+  EXPECT_EQ(catalog->parts(numbers.at("VTKHDF/Points"), steps), Parts{});
 }
 
 TEST_F(VtkHdf, WhatIsNoArrayOfVtksIsRefused) {

@@ -101,7 +101,8 @@ class Catalog final : public layout::Catalog, public layout::Titled {
   /// Is it an array whose steps follow one another? Then `variable` is told so.
   bool add_in_a_row(hid_t dataset, const std::string& name, const Type& type,
                     const model::Dims& extents, StoredVariable& variable);
-  std::vector<std::uint64_t> numbers_of(const std::string& path);
+  std::vector<std::uint64_t> numbers_of(const std::string& path, std::uint64_t first,
+                                        std::uint64_t count);
   /// Does each step of the array that add_in_a_row() just added begin with a chunk?
   bool has_whole_chunks(const model::Dims& chunk) const;
   /// Dimensions of the dataset that are none of a step's: 1 where the steps are in front.

@@ -3,6 +3,7 @@
 
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/types.hpp"
+#include "layout/vtkhdf/rules.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -10,7 +11,7 @@ using model::Dims;
 
 namespace {
 
-/// 128 MiB of numbers.
+/// Of a step: 128 MiB of numbers.
 constexpr std::uint64_t most_parts = 16ULL << 20;
 
 }  // namespace
@@ -71,41 +72,51 @@ std::vector<std::uint64_t> Catalog::parts(std::uint32_t variable, std::uint64_t 
       name.substr(0, slash + 1) + (last == "Points"         ? "NumberOfPoints"
                                    : last == "Connectivity" ? "NumberOfConnectivityIds"
                                                             : "NumberOfCells");
-  std::vector<std::uint64_t> all = numbers_of(counts);
-  const std::string steps = std::string(vtkhdf::steps_group) + "/";
-  std::uint64_t first = 0;
-  std::uint64_t count = all.size();
-  if (steps_ != 0) {
-    const std::vector<std::uint64_t> firsts = numbers_of(steps + "PartOffsets");
-    const std::vector<std::uint64_t> of_step = numbers_of(steps + "NumberOfParts");
-    first = step < firsts.size() ? firsts[step] : all.size();
-    count = step < of_step.size() ? of_step[step] : 0;
+  std::vector<std::uint64_t> rows;
+  bool is_whole = true;
+  if (steps_ == 0) {
+    rows = numbers_of(counts, 0, most_parts + 1);
+    is_whole = rows.size() <= most_parts;
+  } else {
+    const std::string steps = std::string(vtkhdf::steps_group) + "/";
+    const std::vector<std::uint64_t> firsts = numbers_of(steps + "PartOffsets", step, 1);
+    const std::vector<std::uint64_t> of_step = numbers_of(steps + "NumberOfParts", step, 1);
+    const std::uint64_t count = of_step.empty() ? 0 : of_step[0];
+    rows = numbers_of(counts, firsts.empty() ? absent : firsts[0], std::min(count, most_parts));
+    is_whole = rows.size() == count;
   }
-  if (first > all.size() || count > all.size() - first) {
+  if (!is_whole) {
     throw Error(Code::damaged, state_.file->path() + ": " + counts + ": step " +
                                    std::to_string(step) + " has parts that are not there");
   }
-  const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
-  std::vector<std::uint64_t> rows(begin, begin + static_cast<std::ptrdiff_t>(count));
   if (last == "Offsets") {  // one more than there are cells
     std::for_each(rows.begin(), rows.end(), [](std::uint64_t& cells) { ++cells; });
   }
   return rows;
 }
 
-/// Of a list that another program may have written, too; empty where there is none.
-std::vector<std::uint64_t> Catalog::numbers_of(const std::string& path) {
+/// Elements [first, first + count) of a list that another program may have written, too; fewer
+/// where it ends before, none where there is no such list. Nothing else is read: the parts of all
+/// steps may be more than memory holds.
+std::vector<std::uint64_t> Catalog::numbers_of(const std::string& path, std::uint64_t first,
+                                               std::uint64_t count) {
   if (!has_link(hdf5_.get(), path)) {
     return {};
   }
   const Handle list = own(H5Dopen2(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
-  const Handle space = own(H5Dget_space(list.get()), path);
-  const hssize_t count = checked(H5Sget_simple_extent_npoints(space.get()), path);
-  if (count < 0 || static_cast<std::uint64_t>(count) > most_parts) {
-    throw Error(Code::damaged, state_.file->path() + ": " + path + ": is no list of parts");
+  const std::uint64_t length = extents_of_rank(list.get(), 1, path)[0];
+  std::vector<std::uint64_t> numbers(first < length ? std::min(count, length - first) : 0);
+  if (numbers.empty()) {
+    return numbers;
   }
-  std::vector<std::uint64_t> numbers(static_cast<std::size_t>(count));
-  check(H5Dread(list.get(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers.data()),
+  const Handle space = own(H5Dget_space(list.get()), path);
+  const hsize_t start = first;
+  const hsize_t selected = numbers.size();
+  check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &start, nullptr, &selected, nullptr),
+        path);
+  const Handle memory = dataspace({selected});
+  check(H5Dread(list.get(), H5T_NATIVE_UINT64, memory.get(), space.get(), H5P_DEFAULT,
+                numbers.data()),
         path);
   return numbers;
 }
