@@ -94,6 +94,7 @@ void Catalog::list_datasets() {
   // The library's own, not a variable of that name. In a copy by another program it may be fixed.
   has_time_ = ours_ && std::any_of(variables_.begin(), variables_.end(), [&](const auto& v) {
                 return v.definition.name == time_name && !v.definition.stepped &&
+                       v.definition.shape.rank() == 1 &&
                        (v.definition.along_steps || !is_log_growable_);
               });
 }

@@ -1,8 +1,11 @@
 // Creates the objects of a file: groups, datasets, attributes, the log in /sluice.
 #include <algorithm>
 #include <array>
+#include <string_view>
+#include <utility>
 
 #include "layout/chunking.hpp"
+#include "layout/hdf5/dataset_facts.hpp"
 #include "layout/hdf5/fill.hpp"
 #include "layout/hdf5/planner.hpp"
 #include "layout/hdf5/types.hpp"
@@ -109,7 +112,10 @@ hid_t Hdf5Planner::dataset(std::uint32_t variable) {
 
 hid_t Hdf5Planner::own_dataset(Handle& dataset, const char* name) const {
   if (!dataset) {
-    dataset = own(H5Dopen2(hdf5_.get(), name, H5P_DEFAULT), name);
+    Handle opened = own(H5Dopen2(hdf5_.get(), name, H5P_DEFAULT), name);
+    const int rank = std::string_view(name) == commits_name ? 2 : 1;
+    extents_of_rank(opened.get(), rank, name);
+    dataset = std::move(opened);
   }
   return dataset.get();
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "layout/hdf5/dataset_facts.hpp"
 #include "layout/hdf5/planner.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/vtkhdf/attributes.hpp"
@@ -23,23 +24,36 @@ const std::string counts_name = "VTKHDF/NumberOfPoints";
 const std::string values_name = "VTKHDF/Steps/Values";
 constexpr const char* version_name = "Version";
 
+/// Of a list, or of a table with a column for each topology.
+Dims extents_in(hid_t dataset, const std::string& path) {
+  const std::string below = std::string(vtkhdf::steps_group) + "/";
+  const bool is_table = path == below + "CellOffsets" || path == below + "ConnectivityIdOffsets";
+  return extents_of_rank(dataset, is_table ? 2 : 1, path);
+}
+
+void set_extent(hid_t dataset, const Dims& extent, const std::string& path) {
+  std::array<hsize_t, model::max_rank> lengths{};
+  std::copy(extent.begin(), extent.end(), lengths.begin());
+  check(H5Dset_extent(dataset, lengths.data()), path);
+}
+
 /// Elements of a list, or rows of a table, that are there; 0 where there is none.
 std::uint64_t length_of(hid_t file, const std::string& path) {
   if (!has_link(file, path)) {
     return 0;
   }
   const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
-  const Handle space = own(H5Dget_space(dataset.get()), path);
-  std::array<hsize_t, model::max_rank> extents{};
-  checked(H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr), path);
-  return extents[0];
+  return extents_in(dataset.get(), path)[0];
 }
 
 std::uint64_t number_at(hid_t file, const std::string& path, hsize_t at) {
-  if (at >= length_of(file, path)) {
+  if (!has_link(file, path)) {
     return 0;
   }
   const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
+  if (at >= extents_in(dataset.get(), path)[0]) {
+    return 0;
+  }
   const Handle space = own(H5Dget_space(dataset.get()), path);
   const hsize_t one = 1;
   check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &at, nullptr, &one, nullptr), path);
@@ -54,11 +68,14 @@ std::uint64_t number_at(hid_t file, const std::string& path, hsize_t at) {
 void write_rows(hid_t dataset, const std::string& path, hid_t type, std::uint64_t first,
                 std::uint64_t rows, std::uint64_t columns, const void* values) {
   const int rank = columns == 0 ? 1 : 2;
-  const Handle before = own(H5Dget_space(dataset), path);
-  std::array<hsize_t, 2> extent{};
-  checked(H5Sget_simple_extent_dims(before.get(), extent.data(), nullptr), path);
-  extent[0] = std::max<hsize_t>(extent[0], first + rows);
-  check(H5Dset_extent(dataset, extent.data()), path);
+  Dims extent = extents_of_rank(dataset, rank, path);
+  const Handle list = own(H5Dget_create_plist(dataset), path);
+  if (H5Pget_layout(list.get()) != H5D_CHUNKED) {
+    // Also of external files, which libhdf5 would write by its own calls of the system.
+    throw Error(Code::damaged, path + ": is not in chunks, as Sluice writes it");
+  }
+  extent[0] = std::max<std::uint64_t>(extent[0], first + rows);
+  set_extent(dataset, extent, path);
   if (rows == 0) {
     return;
   }
@@ -293,11 +310,9 @@ void Hdf5Planner::drop_vtk_steps(std::uint64_t steps) {
       return;
     }
     const Handle dataset = own(H5Dopen2(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
-    const Handle space = own(H5Dget_space(dataset.get()), path);
-    std::array<hsize_t, model::max_rank> extents{};
-    checked(H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr), path);
-    extents[0] = most;
-    check(H5Dset_extent(dataset.get(), extents.data()), path);
+    Dims extent = extents_in(dataset.get(), path);
+    extent[0] = most;
+    set_extent(dataset.get(), extent, path);
   };
   const std::uint64_t parts = steps == 0
                                   ? 0
