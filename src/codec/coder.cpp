@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "codec/filter.hpp"
@@ -48,22 +47,39 @@ std::span<std::byte> Coder::room(std::size_t which, std::size_t bytes) {
 }
 
 Coder::Encoded Coder::encode(std::span<const std::byte> dense) {
-  const auto left_out =
-      stages_.empty() ? 0 : std::numeric_limits<std::uint32_t>::max() >> (32 - stages_.size());
-  std::span<const std::byte> bytes = dense;
-  std::size_t which = 0;
-  for (const Stage& stage : stages_) {
-    const std::size_t most = stage.method->compresses ? std::max<std::size_t>(1, bytes.size()) - 1
-                                                      : bytes.size() + stage.method->added_bytes;
-    const std::span<std::byte> out = room(which, most);
-    const std::size_t size = stage.worker->encode(stage.parameters, bytes, out);
-    if (size == 0) {
-      return {dense, left_out};
+  std::span<const std::byte> bytes;
+  // Applies all filters but those of the mask. The first that does not fit its room, or their
+  // number.
+  const auto apply = [&](std::uint32_t mask) {
+    bytes = dense;
+    std::size_t which = 0;
+    for (std::size_t i = 0; i < stages_.size(); ++i) {
+      if ((mask >> i & 1) != 0) {
+        continue;
+      }
+      const Stage& stage = stages_[i];
+      const std::size_t most = stage.method->compresses ? std::max<std::size_t>(1, bytes.size()) - 1
+                                                        : bytes.size() + stage.method->added_bytes;
+      const std::span<std::byte> out = room(which, most);
+      const std::size_t size = stage.worker->encode(stage.parameters, bytes, out);
+      if (size == 0) {
+        return i;
+      }
+      bytes = out.first(size);
+      which = 1 - which;
     }
-    bytes = out.first(size);
-    which = 1 - which;
+    return stages_.size();
+  };
+  std::uint32_t mask = 0;
+  for (std::size_t failed = apply(mask); failed != stages_.size(); failed = apply(mask)) {
+    // What is in front of a compressor for its sake alone is left out with it.
+    mask |= std::uint32_t{1} << failed;
+    for (std::size_t i = 0; i < failed; ++i) {
+      const bool is_checksum = stages_[i].method->id == fletcher32_id;
+      mask |= is_checksum ? 0 : std::uint32_t{1} << i;
+    }
   }
-  return {bytes, 0};
+  return {bytes, mask};
 }
 
 void Coder::decode(std::span<const std::byte> stored, std::uint32_t mask,

@@ -105,7 +105,7 @@ class Coder {
     std::span<const std::byte> bytes;  ///< valid until the next call, or as long as the input
     std::uint32_t mask = 0;            ///< bit i: filter i was left out
   };
-  /// What does not shrink is given back as it is, with every filter left out.
+  /// What does not shrink is given back as it is, with every filter left out but a checksum.
   Encoded encode(std::span<const std::byte> dense);
   /// Fills `dense` exactly. Error damaged where `stored` does not yield that.
   void decode(std::span<const std::byte> stored, std::uint32_t mask, std::span<std::byte> dense);

@@ -242,6 +242,34 @@ TEST(Coder, DamagedInputStaysInsideItsSpans) {
   }
 }
 
+TEST(Coder, WhatDoesNotShrinkKeepsItsChecksum) {
+  std::mt19937 draw(4);
+  const Bytes dense = make_bytes(5000, 0, draw);
+  for (const std::string& option : options()) {
+    for (const std::uint32_t element_bytes : {1, 4}) {
+      Pipeline pipeline = parse_pipeline(option, element_bytes);
+      const auto others = static_cast<std::uint32_t>((1U << pipeline.size()) - 1);
+      pipeline.push_back({fletcher32_id, {}});
+      SCOPED_TRACE(option);
+      Coder coder(pipeline);
+      const Coder::Encoded encoded = coder.encode(dense);
+      EXPECT_EQ(encoded.mask, others);
+      ASSERT_EQ(encoded.bytes.size(), dense.size() + 4);
+      Bytes stored(encoded.bytes.begin(), encoded.bytes.end());
+      Bytes back(dense.size());
+      coder.decode(stored, encoded.mask, back);
+      EXPECT_EQ(back, dense);
+      for (const std::size_t at : {std::size_t{0}, std::size_t{2500}, dense.size() + 3}) {
+        stored[at] ^= std::byte{1};
+        EXPECT_TRUE(refuses(coder, stored, others, dense.size())) << at;
+        stored[at] ^= std::byte{1};
+      }
+      const Bytes zeros(5000);
+      EXPECT_EQ(coder.encode(zeros).mask, 0u);
+    }
+  }
+}
+
 TEST(Coder, ABombEndsAtTheKnownSize) {
   const Bytes zeros(8 << 20);
   for (const std::string& option : options()) {
