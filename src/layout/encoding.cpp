@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "codec/plugins.hpp"
+#include "codec/quantise.hpp"
+
 namespace sluice::layout {
 
 using model::Dims;
@@ -9,8 +12,13 @@ using model::Dims;
 codec::Pipeline pipeline_of(const model::Definition& definition) {
   const bool is_coordinate = definition.shape.rank() == 1 && definition.dimensions.size() == 1 &&
                              definition.dimensions[0] == definition.name;
-  if (definition.compress.empty() || definition.shape.volume() == 0 ||
-      definition.shape.rank() == 0 || is_coordinate) {
+  if (definition.compress.empty() || definition.shape.volume() == 0) {
+    return {};
+  }
+  // Filters that a dataset has already apply to all of its chunks.
+  const bool is_stored =
+      codec::is_stored_text(codec::parse_compression(definition.compress).compressor);
+  if (!is_stored && (definition.shape.rank() == 0 || is_coordinate)) {
     return {};
   }
   // The bytes of text have no coordinates of their own.

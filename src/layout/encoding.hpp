@@ -12,8 +12,8 @@
 
 namespace sluice::layout {
 
-/// The filters of a variable; none for variables that are not compressed: scalars, empty ones, and
-/// coordinates (one dimension that has the variable's name), by which others are found.
+/// The filters of a variable. Empty ones have none; scalars, and coordinates (with the name of
+/// their one dimension), by which others are found, have only those of a codec::stored_text().
 codec::Pipeline pipeline_of(const model::Definition& definition);
 inline bool is_encoded(const model::Definition& definition) {
   return !pipeline_of(definition).empty();

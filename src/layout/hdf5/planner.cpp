@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "codec/plugins.hpp"
+#include "codec/quantise.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/types.hpp"
 
@@ -80,6 +82,23 @@ void Hdf5Planner::open_existing() {
   }
 }
 
+namespace {
+
+/// The definition by which chunks are encoded with exactly the filters of the dataset. Another
+/// program may have chosen others than those of an option: a shuffle for bytes and text, a
+/// compressor for single values.
+model::Definition with_filters(const StoredVariable& stored) {
+  model::Definition definition = stored.definition;
+  if (!stored.filters.empty() && pipeline_of(definition) != stored.filters) {
+    const auto rounding = codec::parse_compression(definition.compress).rounding;
+    definition.compress =
+        (rounding ? rounding->text() + "+" : "") + codec::stored_text(stored.filters);
+  }
+  return definition;
+}
+
+}  // namespace
+
 void Hdf5Planner::load_known() {
   const auto catalog = Catalog::open(file_);
   catalog->require_ours();
@@ -103,7 +122,13 @@ void Hdf5Planner::load_known() {
                                          stored.storage +
                                          ", which this build cannot write: write a new file");
     }
-    definitions_.push_back(stored.definition);
+    if (is_grouped(profile_) && stored.definition.stepped && !stored.filters.empty()) {
+      throw Error(Code::unsupported,
+                  file_.path() + ": " + stored.definition.name + " is " + stored.storage +
+                      ", which steps in groups of their own are not: append to a file that sluice "
+                      "convert made of it");
+    }
+    definitions_.push_back(with_filters(stored));
     Made made;
     made.exists = made.committed = true;
     made.tile = stored.tile;

@@ -1,0 +1,117 @@
+"""Steps that are appended to a copy in which another program has chosen the filters: they are
+encoded by these filters, and not by those that Sluice would have chosen."""
+
+import os
+import subprocess
+
+import h5py
+import numpy
+import pytest
+
+import sluice
+
+from compare import sluice as command
+
+LENGTH = 6000
+GZIP = h5py.h5z.FILTER_DEFLATE
+SHUFFLE = h5py.h5z.FILTER_SHUFFLE
+
+
+def values(step):
+    """Of a step; those of step 1 do not shrink."""
+    draw = numpy.random.default_rng(step)
+    text = draw.integers(33, 127, (LENGTH, 16), "u1")
+    number = draw.integers(0, 256, LENGTH, "u1")
+    if step != 1:
+        text[...] = text[0]
+        number[...] = number[0]
+    return {"energy": numpy.float64(1.5 + step), "x": numpy.arange(LENGTH) / 3.0 + step,
+            "m": number, "t": text.view("S16")[:, 0], "noise": draw.random(LENGTH)}
+
+
+def put_steps(file, steps):
+    for step in steps:
+        with file.step(time=0.5 * step):
+            for name, value in values(step).items():
+                file.put(name, value)
+
+
+def filters(path):
+    with h5py.File(path) as file:
+        found = {}
+        for name in values(0):
+            list_ = file[name].id.get_create_plist()
+            found[name] = [list_.get_filter(i)[:3:2] for i in range(list_.get_nfilters())]
+        return found
+
+
+@pytest.mark.parametrize("ending", [".h5", ".nc"])
+def test_steps_are_appended_by_the_filters_of_the_file(tmp_path, ending):
+    source, path = str(tmp_path / ("run" + ending)), str(tmp_path / ("copy" + ending))
+    with sluice.open(source, "w", log="off") as file:
+        put_steps(file, (0, 1))
+    chosen = {"energy": ["GZIP=4"], "x": ["SHUF", "GZIP=4"], "m": ["SHUF", "GZIP=4"],
+              "t": ["SHUF", "GZIP=4"], "noise": ["GZIP=4"]}
+    options = [word for name, words in chosen.items() for one in words
+               for word in ("-f", f"{name}:{one}")]
+    subprocess.run(["h5repack", *options, source, path], check=True, timeout=60)
+    before = filters(path)
+    size = 1 if ending == ".nc" else 16  # text is characters there
+    assert before["t"] == [(SHUFFLE, (size,)), (GZIP, (4,))]
+    assert before["m"] == [(SHUFFLE, (1,)), (GZIP, (4,))] and before["energy"] == [(GZIP, (4,))]
+    with sluice.open(path, "a", log="off") as file:
+        put_steps(file, (2, 3))
+    with sluice.open(path, "a", log="off", restart_after=2) as file:
+        put_steps(file, (3,))
+        with file.step(time=2.0):
+            for name, value in values(1).items():
+                file.put(name, value)
+    assert filters(path) == before
+    with sluice.open(path) as ours, h5py.File(path) as theirs:
+        assert ours.steps == 5
+        for number, step in enumerate((0, 1, 2, 3, 1)):
+            for name, expected in values(step).items():
+                got = theirs[name][number]
+                if ending == ".nc" and name == "t":
+                    got = numpy.ascontiguousarray(got).view("S16")[:, 0]
+                numpy.testing.assert_array_equal(got, expected, f"{name}, step {step}")
+                found = ours[name][number]
+                if name == "t":
+                    found = numpy.char.encode(found, "ascii") if found.dtype.kind == "U" else found
+                numpy.testing.assert_array_equal(found, expected, f"{name}, step {step}")
+    done = command("verify", path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_several_ranks_append_alike(tmp_path):
+    source, path = str(tmp_path / "run.h5"), str(tmp_path / "copy.h5")
+    with sluice.open(source, "w", log="off") as file:
+        put_steps(file, (0, 1))
+    options = [word for name in values(0) for word in ("-f", f"{name}:GZIP=2")]
+    subprocess.run(["h5repack", *options, source, path], check=True, timeout=60)
+    program = """
+import sys
+from mpi4py import MPI
+import sluice
+sys.path.insert(0, sys.argv[2])
+from filters_test import LENGTH, values
+comm = MPI.COMM_WORLD
+rows = slice(comm.rank * LENGTH // comm.size, (comm.rank + 1) * LENGTH // comm.size)
+with sluice.open(sys.argv[1], "a", comm=comm, log="off", timeout_s=60) as file:
+    for step in (1, 2):
+        with file.step(time=1.0 + step):
+            for name, value in values(step).items():
+                if value.ndim == 0 and comm.rank == comm.size - 1:
+                    file.put(name, value)
+                elif value.ndim:
+                    file.put(name, value[rows], shape=(LENGTH,), start=(rows.start,))
+"""
+    subprocess.run([*os.environ["SLUICE_MPIEXEC"].split(), "-n", "3",
+                    os.environ["SLUICE_PYTHON"], "-c", program, path, os.path.dirname(__file__)],
+                   check=True, timeout=120)
+    with h5py.File(path) as file:
+        for number, step in enumerate((0, 1, 1, 2)):
+            for name, expected in values(step).items():
+                numpy.testing.assert_array_equal(file[name][number], expected, f"{name}, {step}")
+    done = command("verify", path)
+    assert done.returncode == 0, done.stdout
