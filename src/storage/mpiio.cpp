@@ -64,9 +64,18 @@ class MpiioFile final : public File {
   MpiioFile(mpi::Comm comm, std::unique_ptr<File> posix, Access access, const Hints& hints)
       : comm_(comm), posix_(std::move(posix)) {
     const int status = mpi::files().open(comm_, path(), access == Access::read, hints, file_);
-    if (status != mpi::success) {
+    // The call may fail on some ranks alone. Handles of the others stay open then: to close them
+    // is a collective call, which would wait for those that have none.
+    const int is_bad = status == mpi::success ? 0 : 1;
+    int any_bad = is_bad;
+    const int agreed = comm_ == mpi::comms().self()
+                           ? mpi::success
+                           : mpi::comms().all_max({&is_bad, 1}, {&any_bad, 1}, comm_);
+    if (any_bad != 0 || agreed != mpi::success) {
       free_comm();
       check(status, path(), describe(Call::open));
+      check(agreed, path(), "agreeing");
+      throw Error(Code::io, path() + ": open: MPI-IO could not open it on another rank");
     }
   }
   MpiioFile(const MpiioFile&) = delete;
@@ -246,7 +255,7 @@ class MpiioStorage final : public Storage {
     // The file is opened by all or by none.
     const int is_bad = failure ? 1 : 0;
     int any_bad = 0;
-    mpi::comms().all_max({&is_bad, 1}, {&any_bad, 1}, group);
+    check(mpi::comms().all_max({&is_bad, 1}, {&any_bad, 1}, group), path, "agreeing");
     if (any_bad != 0) {
       mpi::comms().free(group);
       if (failure) std::rethrow_exception(failure);
