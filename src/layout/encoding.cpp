@@ -58,4 +58,21 @@ Dims choose_encoded_tile(const Dims& shape, std::uint64_t element_bytes,
   return tile;
 }
 
+Dims bounded_chunk(const model::Definition& definition) {
+  Dims chunk = definition.chunk;
+  for (int d = 0; d < chunk.rank(); ++d) {
+    chunk[d] = std::min(chunk[d], std::max<std::uint64_t>(1, definition.shape[d]));
+  }
+  return chunk;
+}
+
+Dims untouched_tile(const model::Definition& definition) {
+  if (!definition.chunk.empty()) {
+    return bounded_chunk(definition);
+  }
+  const Decomposition none(definition.shape.rank());
+  return is_encoded(definition) ? choose_encoded_tile(definition.shape, definition.type.bytes, none)
+                                : choose_tile(definition.shape, definition.type.bytes, none);
+}
+
 }  // namespace sluice::layout

@@ -27,6 +27,13 @@ inline constexpr std::uint64_t worth_encoding_bytes = 4096;
 model::Dims choose_encoded_tile(const model::Dims& shape, std::uint64_t element_bytes,
                                 const Decomposition& decomposition);
 
+/// The tile that the caller asked for, no larger than the shape: HDF5 refuses larger ones. Empty:
+/// the caller did not ask.
+model::Dims bounded_chunk(const model::Definition& definition);
+
+/// The tile of a variable that no commit has touched: there are no blocks to choose it by.
+model::Dims untouched_tile(const model::Definition& definition);
+
 /// A tile that its owner has encoded.
 struct EncodedTile {
   std::uint32_t variable = 0;

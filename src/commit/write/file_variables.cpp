@@ -21,14 +21,6 @@ std::uint64_t round_up_to(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-Dims bounded_chunk(const model::Definition& d) {
-  Dims chunk = d.chunk;
-  for (int i = 0; i < chunk.rank(); ++i) {
-    chunk[i] = std::min(chunk[i], std::max<std::uint64_t>(1, d.shape[i]));
-  }
-  return chunk;
-}
-
 }  // namespace
 
 void FileVariables::read_from(model::ByteReader& in) {
@@ -51,7 +43,7 @@ void FileVariables::define(const model::Definition& definition) {
       format_->tiled && (definition.stepped || !pipeline.empty() || format_->most_tile_bytes != 0);
   // The values of a plugin are settled when the tile is.
   const bool is_chosen = !definition.chunk.empty() && !codec::has_plugin(pipeline);
-  tiles_.push_back(is_tiled ? Tiles{bounded_chunk(definition), is_chosen, false}
+  tiles_.push_back(is_tiled ? Tiles{layout::bounded_chunk(definition), is_chosen, false}
                             : Tiles{definition.shape, true, false});
   tiles_.back().pipeline = std::move(pipeline);
 }
@@ -212,7 +204,7 @@ void FileVariables::choose_tile(std::uint32_t variable, layout::Decomposition al
     all = layout::Decomposition(all.boundary_gcd.rank());  // counted in rows, in any case
   }
   if (!d.chunk.empty()) {
-    tiles.tiling = bounded_chunk(d);
+    tiles.tiling = layout::bounded_chunk(d);
     return;
   }
   Dims tile = encodes ? layout::choose_encoded_tile(d.shape, d.type.bytes, all)

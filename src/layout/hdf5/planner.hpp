@@ -80,8 +80,6 @@ class Hdf5Planner final : public Planner {
   void make_encoded_fixed(std::uint32_t variable, hid_t list);
   void make_stepped(std::uint32_t variable, hid_t list);
   void set_filters(std::uint32_t variable, hid_t list) const;
-  /// The tile of a variable that no commit has touched.
-  model::Dims untouched_tile(const model::Definition& definition) const;
   void prepare_encoded(const Touched& touched);
   Handle creation_list(const model::Definition& definition) const;
   /// Attaches scales to the dimensions of a variable that was just created.

@@ -44,12 +44,6 @@ void Hdf5Planner::make_encoded_fixed(std::uint32_t variable, hid_t list) {
                                 definition.name);
 }
 
-Dims Hdf5Planner::untouched_tile(const model::Definition& definition) const {
-  const Decomposition none(definition.shape.rank());
-  return is_encoded(definition) ? choose_encoded_tile(definition.shape, definition.type.bytes, none)
-                                : choose_tile(definition.shape, definition.type.bytes, none);
-}
-
 void Hdf5Planner::prepare_encoded(const Touched& touched) {
   const std::uint32_t variable = touched.variable;
   const model::Definition& definition = definitions_[variable];

@@ -348,11 +348,7 @@ void ZarrPlanner::make_untouched() {
     return;
   }
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
-    const Definition& d = definitions_[v];
-    const Decomposition none(d.shape.rank());
-    Dims tile = is_encoded(d) ? choose_encoded_tile(d.shape, d.type.bytes, none)
-                              : choose_tile(d.shape, d.type.bytes, none);
-    make(v, d.chunk.empty() ? tile : d.chunk);
+    make(v, untouched_tile(definitions_[v]));
   }
 }
 
