@@ -92,6 +92,16 @@ def test_one_step_of_an_image(files):
     assert numpy.array_equal(array(grid.GetPointData(), "height"), image(1, 0, 2 * RANKS).ravel())
 
 
+def test_a_copy_in_another_format_has_none_of_the_slots(files):
+    """They say where the steps of a VTKHDF dataset begin."""
+    target = files / "mesh.h5"
+    run("convert", files / "mesh.vtkhdf", target)
+    with h5py.File(files / "mesh.vtkhdf") as file:
+        assert "rows_of_a_step" in file["VTKHDF/Points"].attrs
+    with h5py.File(target) as file:
+        assert "rows_of_a_step" not in file["VTKHDF/Points"].attrs
+
+
 def test_poly_data_is_refused(files):
     said = run("convert", files / "poly.vtkhdf", files / "poly1.vtkhdf", "--step", 0, code=2).stderr
     assert "PolyData" in said and "copy the file" in said, said

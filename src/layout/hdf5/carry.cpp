@@ -296,11 +296,9 @@ class Carrier {
     return copied_.count(path) != 0 || !netcdf4::dimension_labels(dataset).empty();
   }
 
+  /// Labels of dimensions are copied, but to netCDF, which has scales for them.
   bool is_kept_otherwise(const std::string& name) const {
-    static const std::set<std::string> names{"DIMENSION_LIST",      "REFERENCE_LIST",
-                                             "_Netcdf4Dimid",       "_NCProperties",
-                                             "_Netcdf4Coordinates", varying_attribute};
-    return names.count(name) != 0 || (is_netcdf_ && name == netcdf4::labels_name);
+    return name == netcdf4::labels_name ? is_netcdf_ : is_own_attribute(name);
   }
 
   /// How a variable was rounded, where it is rounded once more.
