@@ -1,5 +1,8 @@
 // Plain values to and from a byte string, for messages between ranks of one run (same program, same
 // machine type: native byte order, no versions). Reading past the end is Error internal.
+//
+// Invariant: what ByteWriter makes of a value never changes, because files hold it: the hashes of
+// layout::Contents and the entries of records are made of its bytes (tests/layout/stored_bytes).
 #pragma once
 
 #include <cstddef>
