@@ -74,7 +74,7 @@ void Hdf5Planner::make_commits() {
                               {rows_per_chunk, CommitRow::words});
   write_attribute(own_.commits.get(), "columns",
                   std::string("step, time (bits of float64), first checksum word, checksum words, "
-                              "mtime in ns, unused, unused, unused"));
+                              "mtime in ns, proof of rows, iteration of openPMD, checksum"));
   if (profile_ == Profile::netcdf4) {
     scales_.make_plain(hdf5_.get(), commit_scale, {"commit", 0, true});
     scales_.make_plain(hdf5_.get(), column_scale, {"column", CommitRow::words, false});
