@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -54,6 +55,38 @@ using AttributeValue =
     std::variant<bool, std::int32_t, std::int64_t, float, double, std::string,
                  std::vector<std::int32_t>, std::vector<std::int64_t>, std::vector<float>,
                  std::vector<double>, std::vector<std::string>>;
+
+/// The type of a value. Files hold these numbers: the list of contents, records, the manifest of a
+/// Zarr store. A new type is added at the end.
+enum class ValueKind : std::size_t {
+  boolean,
+  int32,
+  int64,
+  float32,
+  float64,
+  text,
+  int32_list,
+  int64_list,
+  float32_list,
+  float64_list,
+  text_list
+};
+template <ValueKind kind>
+using ValueOf = std::variant_alternative_t<static_cast<std::size_t>(kind), AttributeValue>;
+static_assert(std::is_same_v<ValueOf<ValueKind::boolean>, bool>);
+static_assert(std::is_same_v<ValueOf<ValueKind::int32>, std::int32_t>);
+static_assert(std::is_same_v<ValueOf<ValueKind::int64>, std::int64_t>);
+static_assert(std::is_same_v<ValueOf<ValueKind::float32>, float>);
+static_assert(std::is_same_v<ValueOf<ValueKind::float64>, double>);
+static_assert(std::is_same_v<ValueOf<ValueKind::text>, std::string>);
+static_assert(std::is_same_v<ValueOf<ValueKind::int32_list>, std::vector<std::int32_t>>);
+static_assert(std::is_same_v<ValueOf<ValueKind::int64_list>, std::vector<std::int64_t>>);
+static_assert(std::is_same_v<ValueOf<ValueKind::float32_list>, std::vector<float>>);
+static_assert(std::is_same_v<ValueOf<ValueKind::float64_list>, std::vector<double>>);
+static_assert(std::is_same_v<ValueOf<ValueKind::text_list>, std::vector<std::string>>);
+inline ValueKind kind_of(const AttributeValue& value) noexcept {
+  return static_cast<ValueKind>(value.index());
+}
 
 struct Attribute {
   std::string owner;  ///< "" the file, else a group or a variable

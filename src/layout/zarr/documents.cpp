@@ -24,7 +24,7 @@ bool says(const Json& attributes, const model::Attribute& attribute) {
   if (found == attributes.end()) {
     return false;
   }
-  const auto held = value_of(*found, attribute.value.index());
+  const auto held = value_of(*found, model::kind_of(attribute.value));
   return held && held->index() == attribute.value.index() &&
          json_of(*held) == json_of(attribute.value);
 }

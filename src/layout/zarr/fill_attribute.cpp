@@ -17,6 +17,8 @@
 
 namespace sluice::layout::zarr {
 
+using model::ValueKind;
+
 namespace {
 
 double floating_fill(const model::Definition& definition) {
@@ -82,10 +84,12 @@ nlohmann::ordered_json fill_attribute_json(const model::AttributeValue& value, c
   return json_of(*number);
 }
 
-Json fill_attribute_number(const Json& json, std::size_t kind) {
-  const bool is_whole = kind == 1 || kind == 2 || kind == 6 || kind == 7;  // of AttributeValue
-  const bool is_list = kind >= 6 && kind <= 9;
-  const bool is_text = kind == 0 || kind == 5 || kind == 10;
+Json fill_attribute_number(const Json& json, ValueKind kind) {
+  const bool is_whole = kind == ValueKind::int32 || kind == ValueKind::int64 ||
+                        kind == ValueKind::int32_list || kind == ValueKind::int64_list;
+  const bool is_list = kind >= ValueKind::int32_list && kind <= ValueKind::float64_list;
+  const bool is_text =
+      kind == ValueKind::boolean || kind == ValueKind::text || kind == ValueKind::text_list;
   const bool is_complex = json.is_array() && json.size() == 2 && json[0].is_string();
   Json number = is_complex ? json[0] : json;
   if (const auto bytes = number.is_string() && !is_text

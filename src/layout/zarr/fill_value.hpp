@@ -35,7 +35,8 @@ std::optional<model::Attribute> fill_attribute(const model::Definition& definiti
 /// A value that a program gave the attribute _FillValue of an array of that type, in the form in
 /// which xarray looks for it: a list of one number is that number.
 nlohmann::ordered_json fill_attribute_json(const model::AttributeValue& value, const Type& type);
-/// The inverse, for value_of(). `kind`: index of what the program gave.
-nlohmann::ordered_json fill_attribute_number(const nlohmann::ordered_json& json, std::size_t kind);
+/// The inverse, for value_of(). `kind`: of what the program gave.
+nlohmann::ordered_json fill_attribute_number(const nlohmann::ordered_json& json,
+                                             model::ValueKind kind);
 
 }  // namespace sluice::layout::zarr

@@ -36,7 +36,7 @@ struct Told {
 struct Own {
   std::map<std::string, Told> told;
   std::map<std::string, std::size_t> order;
-  std::map<std::pair<std::string, std::string>, std::size_t> kinds;
+  std::map<std::pair<std::string, std::string>, model::ValueKind> kinds;
   std::set<std::string> owners;  ///< groups of its variables, and whatever has its attributes
 
   const Told* find(const std::string& name) const {
@@ -81,7 +81,8 @@ void take_own(const Json& own, Manifest& manifest, Own& into) {
   }
   for (const Json& kind : own.at("attribute_kinds")) {
     const auto owner = kind.at(0).get<std::string>();
-    into.kinds[{owner, kind.at(1).get<std::string>()}] = kind.at(2).get<std::size_t>();
+    into.kinds[{owner, kind.at(1).get<std::string>()}] =
+        static_cast<model::ValueKind>(kind.at(2).get<std::size_t>());
     into.owners.insert(owner);
   }
 }

@@ -14,6 +14,7 @@
 namespace sluice::layout::zarr {
 
 using model::Dims;
+using model::ValueKind;
 
 namespace {
 
@@ -347,26 +348,26 @@ bool is_real(const Json& json) {
 bool are(const Json& json, bool (*is)(const Json&)) { return json.is_array() && all_are(json, is); }
 
 /// Nothing where the JSON is no value of that kind.
-std::optional<model::AttributeValue> value_of_kind(const Json& json, std::size_t kind) {
+std::optional<model::AttributeValue> value_of_kind(const Json& json, ValueKind kind) {
   using Held = std::optional<model::AttributeValue>;
   switch (kind) {
-    case 1:
+    case ValueKind::int32:
       return is_integer<std::int32_t>(json) ? Held(json.get<std::int32_t>()) : std::nullopt;
-    case 3:
+    case ValueKind::float32:
       return is_real<float>(json) ? Held(static_cast<float>(float_of(json))) : std::nullopt;
-    case 4:
+    case ValueKind::float64:
       return is_real<double>(json) ? Held(float_of(json)) : std::nullopt;
-    case 6:
+    case ValueKind::int32_list:
       return are(json, is_integer<std::int32_t>) ? Held(vector_of<std::int32_t>(json))
                                                  : std::nullopt;
-    case 7:
+    case ValueKind::int64_list:
       return are(json, is_integer<std::int64_t>) ? Held(vector_of<std::int64_t>(json))
                                                  : std::nullopt;
-    case 8:
+    case ValueKind::float32_list:
       return are(json, is_real<float>) ? Held(vector_of<float>(json)) : std::nullopt;
-    case 9:
+    case ValueKind::float64_list:
       return are(json, is_real<double>) ? Held(vector_of<double>(json)) : std::nullopt;
-    case 10:
+    case ValueKind::text_list:
       return are(json, [](const Json& one) { return one.is_string(); })
                  ? Held(vector_of<std::string>(json))
                  : std::nullopt;
@@ -377,7 +378,7 @@ std::optional<model::AttributeValue> value_of_kind(const Json& json, std::size_t
 
 }  // namespace
 
-std::optional<model::AttributeValue> value_of(const Json& json, std::optional<std::size_t> kind) {
+std::optional<model::AttributeValue> value_of(const Json& json, std::optional<ValueKind> kind) {
   if (auto held = kind ? value_of_kind(json, *kind) : std::nullopt) {
     return held;
   }

@@ -56,9 +56,10 @@ Json group_document(const Json& attributes);
 std::optional<Array> array_in(const Json& document, const std::string& name, std::string& why);
 
 Json json_of(const model::AttributeValue& value);
-/// `kind`: index into the variant in which Sluice wrote it. Used only where the JSON is still such
-/// a value: another program may have changed it. Nothing for what has no counterpart.
-std::optional<model::AttributeValue> value_of(const Json& json, std::optional<std::size_t> kind);
+/// `kind`: as which Sluice wrote it. Used only where the JSON is still such a value: another
+/// program may have changed it. Nothing for what has no counterpart.
+std::optional<model::AttributeValue> value_of(const Json& json,
+                                              std::optional<model::ValueKind> kind);
 /// Why it has none.
 std::string why_no_value(const Json& json);
 
