@@ -119,7 +119,7 @@ void PartsIndex::load() {
                                   "and split");
   }
   set_ = *catalog->set();
-  profile_ = catalog->netcdf() ? layout::hdf5::Profile::netcdf4 : layout::hdf5::Profile::stacked;
+  profile_ = catalog->profile();
   // The next commit rewrites all rows.
   catalog->require_intact_log(path_, "restore the index from a copy");
   commits_ = catalog->commits();

@@ -475,7 +475,7 @@ class Carrier {
 std::vector<std::string> carry(storage::File& from, storage::File& into,
                                const std::vector<std::string>& written) {
   const QuietErrors quiet;
-  const bool is_netcdf = Catalog::open(into)->netcdf();
+  const bool is_netcdf = Catalog::open(into)->profile() == Profile::netcdf4;
   std::vector<std::string> left;
   {
     Carrier carrier(from, into, StepGroups(*Catalog::open(from)), is_netcdf, written);

@@ -37,30 +37,31 @@ void Catalog::open_file(storage::File& file) {
     throw library_error(file.path() + ": cannot be opened");
   }
   hdf5_ = Handle(opened);
-  is_of_netcdf_ = is_yes(H5Aexists(opened, "_NCProperties"), file.path());
+  has_netcdf_provenance_ = is_yes(H5Aexists(opened, "_NCProperties"), file.path());
 }
 
-const char* Catalog::format() const {
-  return openpmd_   ? layout_openpmd
-         : grouped_ ? layout_grouped
-         : netcdf_  ? layout_netcdf4
-         : vtkhdf_  ? layout_vtkhdf
-                    : layout_stacked;
-}
+const char* Catalog::format() const { return profile_name(profile_); }
 
 std::string Catalog::title() const {
-  return vtkhdf_                    ? "VTKHDF"
-         : netcdf_ || is_of_netcdf_ ? "netCDF-4"
-         : openpmd_                 ? "openPMD"
-         : grouped_                 ? "HDF5, a group a step"
-                                    : "HDF5";
+  if (profile_ == Profile::vtkhdf) {
+    return "VTKHDF";
+  }
+  if (profile_ == Profile::netcdf4 || has_netcdf_provenance_) {
+    return "netCDF-4";
+  }
+  return profile_ == Profile::openpmd   ? "openPMD"
+         : profile_ == Profile::grouped ? "HDF5, a group a step"
+                                        : "HDF5";
 }
 
 bool Catalog::is_of_netcdf() const {
-  const QuietErrors quiet;
-  if (ours_ || is_yes(H5Aexists(hdf5_.get(), "_NCProperties"), state_.file->path())) {
-    return netcdf_ || !ours_;
+  if (ours_) {
+    return profile_ == Profile::netcdf4;
   }
+  if (has_netcdf_provenance_) {
+    return true;
+  }
+  const QuietErrors quiet;
   // Before 4.4.1 it did not say so.
   return std::any_of(variables_.begin(), variables_.end(), [&](const StoredVariable& variable) {
     const std::string& name = variable.definition.name;
@@ -106,14 +107,12 @@ void Catalog::load_log() {
   recorded_ = read_contents(group.get(), state_.file->path());
   const auto arranged = read_attribute(group.get(), layout_attribute);
   const auto* layout_name = arranged ? only_text(*arranged) : nullptr;
-  openpmd_ = layout_name != nullptr && *layout_name == layout_openpmd;
-  grouped_ = openpmd_ || (layout_name != nullptr && *layout_name == layout_grouped);
-  netcdf_ = layout_name != nullptr && *layout_name == layout_netcdf4;
-  vtkhdf_ = layout_name != nullptr && *layout_name == layout_vtkhdf;
-  if (layout_name != nullptr && !grouped_ && !netcdf_ && !vtkhdf_) {
+  const auto profile = layout_name != nullptr ? find_profile(*layout_name) : Profile::stacked;
+  if (!profile) {
     throw Error(Code::version, state_.file->path() + ": /sluice names an unknown layout: " +
                                    *layout_name + ": use a newer Sluice");
   }
+  profile_ = *profile;
   const Handle dataset = own(H5Dopen2(hdf5_.get(), commits_name, H5P_DEFAULT), commits_name);
   const Handle space = own(H5Dget_space(dataset.get()), commits_name);
   const Extents extents = extents_of(space.get());
@@ -171,14 +170,15 @@ void Catalog::load_checksums() {
 }
 
 void Catalog::require_growable() const {
+  const bool has_groups = hdf5::is_grouped(profile_);
   bool grows = is_log_growable_;
   for (const StoredVariable& variable : variables_) {
     const bool is_chunked = variable.storage.rfind("chunked", 0) == 0;
     const bool has_place = variable.placeable || !variable.filters.empty();
     // libhdf5 would write into the other files by its own calls of the system.
     grows = grows && variable.storage != "external" &&
-            (!variable.definition.stepped || grouped_ || (is_chunked && has_place)) &&
-            (!grouped_ || has_place);
+            (!variable.definition.stepped || has_groups || (is_chunked && has_place)) &&
+            (!has_groups || has_place);
   }
   if (!grows) {
     throw Error(Code::unsupported, state_.file->path() +
@@ -188,12 +188,13 @@ void Catalog::require_growable() const {
 }
 
 bool Catalog::is_grouped(std::uint32_t variable) const {
-  return grouped_ && variables_[variable].definition.stepped;
+  return hdf5::is_grouped(profile_) && variables_[variable].definition.stepped;
 }
 
 std::string Catalog::group_of(std::uint64_t step) const {
-  return openpmd_ && step < step_numbers_.size() ? openpmd::group_of(step_numbers_[step])
-                                                 : step_group(step);
+  return profile_ == Profile::openpmd && step < step_numbers_.size()
+             ? openpmd::group_of(step_numbers_[step])
+             : step_group(step);
 }
 
 hid_t Catalog::dataset(std::uint32_t variable, std::uint64_t step) {

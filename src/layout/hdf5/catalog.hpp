@@ -48,18 +48,12 @@ class Catalog final : public layout::Catalog, public layout::Titled {
   std::string title() const override;
   /// Error format unless Sluice wrote the file.
   void require_ours() const;
-  /// Is it in the grouped form, with one group for each step?
-  bool grouped() const noexcept { return grouped_; }
-  /// Grouped as the openPMD standard says?
-  bool openpmd() const noexcept { return openpmd_; }
+  /// How Sluice arranged the objects of the file; stacked for files of other programs.
+  Profile profile() const noexcept { return profile_; }
   /// openPMD: the iteration of each step.
   const std::vector<std::uint64_t>& step_numbers() const noexcept { return step_numbers_; }
   /// Did netCDF make it, or Sluice as netCDF would?
   bool is_of_netcdf() const;
-  /// Does it have netCDF's dimension scales, made by Sluice?
-  bool netcdf() const noexcept { return netcdf_; }
-  /// Is its group VTKHDF what VTK reads, kept by Sluice?
-  bool has_vtk() const noexcept { return vtkhdf_; }
   /// Rows between steps that follow one another in the variable's dataset; 0: they are stacked.
   std::uint64_t slot(std::uint32_t variable) const;
   std::uint64_t checksum_chunk_words() const noexcept { return checksum_chunk_words_; }
@@ -172,12 +166,9 @@ class Catalog final : public layout::Catalog, public layout::Titled {
   std::shared_ptr<storage::Storage> others_storage_;
   DriverState others_state_;
   Handle with_others_;
-  bool grouped_ = false;
-  bool openpmd_ = false;  ///< with grouped_
+  Profile profile_ = Profile::stacked;
+  bool has_netcdf_provenance_ = false;  ///< the file says that a netCDF program made it
   std::vector<std::uint64_t> step_numbers_;
-  bool netcdf_ = false;
-  bool vtkhdf_ = false;
-  bool is_of_netcdf_ = false;  ///< a netCDF program says that it made the file
   bool is_log_growable_ = true;
   std::uint64_t checksum_chunk_words_ = 0;
   std::uint64_t checksum_chunks_ = 0;

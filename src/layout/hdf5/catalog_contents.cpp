@@ -13,10 +13,7 @@ Contents Catalog::contents_of(hid_t file, storage::File& holder, Profile profile
   catalog.state_.file = &holder;
   catalog.hdf5_ = Handle(file);
   catalog.ours_ = true;
-  catalog.openpmd_ = profile == Profile::openpmd;
-  catalog.grouped_ = hdf5::is_grouped(profile);
-  catalog.netcdf_ = profile == Profile::netcdf4;
-  catalog.vtkhdf_ = profile == Profile::vtkhdf;
+  catalog.profile_ = profile;
   if (set != nullptr) {
     catalog.set_.emplace();
     catalog.set_->variables = set->variables;

@@ -81,11 +81,12 @@ void Catalog::list_datasets() {
   // them.
   list(links_below(hdf5_.get(), "",
                    [&](const std::string& path) {
-                     return (ours_ && path == group_name) || (grouped_ && is_step_group(path)) ||
-                            (openpmd_ && path == openpmd::base_group);
+                     return (ours_ && path == group_name) ||
+                            (hdf5::is_grouped(profile_) && is_step_group(path)) ||
+                            (profile_ == Profile::openpmd && path == openpmd::base_group);
                    }),
        0);
-  if (grouped_ && has_link(hdf5_.get(), prototypes_name)) {
+  if (hdf5::is_grouped(profile_) && has_link(hdf5_.get(), prototypes_name)) {
     list(links_below(hdf5_.get(), prototypes_name, [](const std::string&) { return false; }),
          std::string(prototypes_name).size() + 1);
   }
@@ -108,7 +109,7 @@ void Catalog::take_off_prefixes() {
   }
   const auto shown = [&](const std::string& name) {
     const std::string without = netcdf4::without_prefix(name);
-    const bool is_of_netcdf = is_of_netcdf_ || plain_scales_.count(without) != 0;
+    const bool is_of_netcdf = has_netcdf_provenance_ || plain_scales_.count(without) != 0;
     return is_of_netcdf && names.count(without) == 0 ? without : name;
   };
   for (StoredVariable& variable : variables_) {
@@ -140,12 +141,12 @@ void Catalog::list(const std::vector<NamedLink>& links, std::size_t prefix) {
     }
     switch (link.target) {
       case Target::group:
-        if (prefix == 0 || openpmd_) {
+        if (prefix == 0 || profile_ == Profile::openpmd) {
           groups_.push_back(name);
         }
         break;
       case Target::dataset:
-        if (vtkhdf_ && vtkhdf::is_bookkeeping(name)) {
+        if (profile_ == Profile::vtkhdf && vtkhdf::is_bookkeeping(name)) {
           break;  // the library's own, as its log
         }
         if (first.at(link.identity) == &link && add_readable(link.path, name)) {
@@ -164,7 +165,7 @@ void Catalog::list(const std::vector<NamedLink>& links, std::size_t prefix) {
     }
   }
   for (const NamedLink& link : links) {
-    const bool is_own = vtkhdf_ && vtkhdf::is_bookkeeping(link.path);
+    const bool is_own = profile_ == Profile::vtkhdf && vtkhdf::is_bookkeeping(link.path);
     if (link.target == Target::dataset && first.at(link.identity) != &link && !is_own) {
       const auto number = numbers.find(link.identity);
       add_name(link.path.substr(prefix), first.at(link.identity)->path.substr(prefix),
@@ -272,9 +273,10 @@ void Catalog::add_array(hid_t dataset, const std::string& path, const std::strin
   const H5D_layout_t layout = H5Pget_layout(list.get());
   Dims chunk = layout == H5D_CHUNKED ? chunk_of(list.get(), rank, path) : extents.dims;
   bool is_whole = !is_padded_otherwise(type.get());
-  const bool has_characters =
-      netcdf_ && rank > 0 && stored.type == string_type(1) && extents.dims[rank - 1] != 0 &&
-      extents.dims[rank - 1] <= most_characters && is_yes(H5Aexists(dataset, text_attribute), path);
+  const bool has_characters = profile_ == Profile::netcdf4 && rank > 0 &&
+                              stored.type == string_type(1) && extents.dims[rank - 1] != 0 &&
+                              extents.dims[rank - 1] <= most_characters &&
+                              is_yes(H5Aexists(dataset, text_attribute), path);
   if (has_characters) {
     is_whole = chunk[rank - 1] == extents.dims[rank - 1];
     stored.type = string_type(static_cast<std::uint32_t>(extents.dims[rank - 1]));
@@ -311,7 +313,9 @@ void Catalog::add_array(hid_t dataset, const std::string& path, const std::strin
             variable.definition);
   take_fill_attribute(dataset, variable.definition);
   if (is_stacked) {
-    steps_ = netcdf_ ? std::max(steps_, extents.dims[0]) : steps_;  // netCDF programs may add some
+    if (profile_ == Profile::netcdf4) {  // netCDF programs may add some
+      steps_ = std::max(steps_, extents.dims[0]);
+    }
   }
   variables_.push_back(std::move(variable));
 }
@@ -383,7 +387,7 @@ bool Catalog::are_plain_steps(const std::string& name) {
 model::Definition Catalog::describe(hid_t dataset, const std::string& name, const Type& type,
                                     const Extents& extents, H5D_layout_t layout,
                                     const Dims& chunk) {
-  const bool may_grow = ours_ && !grouped_ && extents.dims.rank() > 0;
+  const bool may_grow = ours_ && !hdf5::is_grouped(profile_) && extents.dims.rank() > 0;
   const auto stepped = [&] {
     model::Definition definition = describe(dataset, name, type, extents.dims.without_front());
     definition.stepped = true;
@@ -412,7 +416,7 @@ model::Definition Catalog::describe(hid_t dataset, const std::string& name, cons
   definition.varying =
       ours_ && is_yes(H5Aexists(dataset, varying_attribute), name) && !shape.empty();
   definition.dimensions = dimensions_of(dataset, name, shape.rank());
-  if (netcdf_ && netcdf4::has_invented_names(definition)) {
+  if (profile_ == Profile::netcdf4 && netcdf4::has_invented_names(definition)) {
     definition.dimensions.clear();
   }
   if (type.bytes == 1 && type.kind != Kind::string) {

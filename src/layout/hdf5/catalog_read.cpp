@@ -369,7 +369,7 @@ std::string Catalog::object_of(const std::string& owner) const {
       return prototype_path(owner);
     }
   }
-  if (openpmd_ && openpmd::is_of_iteration(owner)) {
+  if (profile_ == Profile::openpmd && openpmd::is_of_iteration(owner)) {
     const std::string path = prototype_path(owner);
     return has_link(hdf5_.get(), path) ? path : "";
   }
@@ -383,7 +383,7 @@ void Catalog::take_attributes(const std::string& path, const std::string& owner,
   Found found{&into,
               &unread_attributes_,
               owner,
-              ours_ && netcdf_,
+              ours_ && profile_ == Profile::netcdf4,
               [&](const std::string& name) { return is_recorded_attribute(owner, name); },
               nullptr};
   hsize_t position = 0;
@@ -433,17 +433,17 @@ std::vector<model::Attribute> Catalog::attributes() {
   owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
   for (const std::string& owner : owners) {
     const std::string path = object_of(owner);
-    if (path.empty() || (vtkhdf_ && vtkhdf::is_bookkeeping(owner))) {
+    if (path.empty() || (profile_ == Profile::vtkhdf && vtkhdf::is_bookkeeping(owner))) {
       continue;
     }
     take_attributes(path, owner, attributes);
   }
-  if (openpmd_) {
+  if (profile_ == Profile::openpmd) {
     std::erase_if(attributes, [](const model::Attribute& a) {
       return a.owner.empty() && openpmd::is_of_standard(a.name);
     });
   }
-  if (grouped_ && steps_ != 0) {
+  if (hdf5::is_grouped(profile_) && steps_ != 0) {
     take_attributes_of_times(attributes);
   }
   return attributes;
@@ -453,14 +453,14 @@ void Catalog::take_attributes_of_times(std::vector<model::Attribute>& into) {
   std::vector<model::Attribute> of_step;
   take_attributes(group_of(steps_ - 1), time_name, of_step);
   for (model::Attribute& attribute : of_step) {
-    if (openpmd_ && attribute.name != time_name) {
+    if (profile_ == Profile::openpmd && attribute.name != time_name) {
       into.push_back(std::move(attribute));
-    } else if (!openpmd_ && attribute.name.starts_with(time_prefix)) {
+    } else if (profile_ != Profile::openpmd && attribute.name.starts_with(time_prefix)) {
       attribute.name.erase(0, time_prefix.size());
       into.push_back(std::move(attribute));
     }
   }
-  if (openpmd_) {
+  if (profile_ == Profile::openpmd) {
     into.push_back({time_name, openpmd::iterations_attribute,
                     std::vector<std::int64_t>(step_numbers_.begin(), step_numbers_.end())});
   }

@@ -18,7 +18,8 @@ constexpr std::uint64_t most_parts = 16ULL << 20;
 
 bool Catalog::add_in_a_row(hid_t dataset, const std::string& name, const Type& type,
                            const Dims& extents, StoredVariable& variable) {
-  if (!vtkhdf_ || extents.empty() || !is_yes(H5Aexists(dataset, step_rows_attribute), name)) {
+  if (profile_ != Profile::vtkhdf || extents.empty() ||
+      !is_yes(H5Aexists(dataset, step_rows_attribute), name)) {
     return false;
   }
   const auto held = read_attribute(dataset, step_rows_attribute);
@@ -65,7 +66,8 @@ std::vector<std::uint64_t> Catalog::parts(std::uint32_t variable, std::uint64_t 
   const std::string last = name.substr(slash + 1);
   const bool is_known =
       last == "Points" || last == "Types" || last == "Offsets" || last == "Connectivity";
-  if (!vtkhdf_ || !vtkhdf::is_array(name) || !is_known || name.find("Data/") != std::string::npos) {
+  if (profile_ != Profile::vtkhdf || !vtkhdf::is_array(name) || !is_known ||
+      name.find("Data/") != std::string::npos) {
     return {};
   }
   const std::string counts =

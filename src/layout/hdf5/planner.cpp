@@ -108,11 +108,7 @@ void Hdf5Planner::load_known() {
                                        "strategy file-per-process or file-per-node");
   }
   catalog->require_growable();
-  profile_ = catalog->openpmd()   ? Profile::openpmd
-             : catalog->grouped() ? Profile::grouped
-             : catalog->netcdf()  ? Profile::netcdf4
-             : catalog->has_vtk() ? Profile::vtkhdf
-                                  : Profile::stacked;
+  profile_ = catalog->profile();
   for (const StoredVariable& stored : catalog->variables()) {
     if (!stored.same_as.empty()) {
       continue;  // is planned under its first name

@@ -20,12 +20,19 @@ const char* profile_name(Profile profile) {
                                        : layout_stacked;
 }
 
-Profile profile_named(std::string_view name) {
+std::optional<Profile> find_profile(std::string_view name) {
   for (const Profile profile :
        {Profile::stacked, Profile::grouped, Profile::netcdf4, Profile::vtkhdf, Profile::openpmd}) {
     if (name == profile_name(profile)) {
       return profile;
     }
+  }
+  return std::nullopt;
+}
+
+Profile profile_named(std::string_view name) {
+  if (const auto profile = find_profile(name)) {
+    return *profile;
   }
   throw Error(Code::internal, std::string(name) + ": no arrangement of HDF5 files");
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,7 +36,9 @@ inline bool is_grouped(Profile profile) {
 
 /// As the attribute `layout` of /sluice names it.
 const char* profile_name(Profile profile);
-/// The profile with that profile_name(); Error internal if there is none.
+/// The profile with that profile_name(), if there is one.
+std::optional<Profile> find_profile(std::string_view name);
+/// The same; Error internal if there is none.
 Profile profile_named(std::string_view name);
 /// The type of a dataset: in netCDF neither enumerations nor compounds are used.
 Handle type_in_file(Profile profile, const Type& type);

@@ -9,7 +9,8 @@
 namespace sluice::layout::hdf5 {
 
 StepGroups::StepGroups(const Catalog& catalog)
-    : is_grouped_(catalog.grouped()), is_openpmd_(catalog.openpmd()) {
+    : is_grouped_(is_grouped(catalog.profile())),
+      is_openpmd_(catalog.profile() == Profile::openpmd) {
   for (std::uint64_t step = 0; step < catalog.steps() && is_grouped_; ++step) {
     groups_.insert(is_openpmd_ ? openpmd::group_of(catalog.step_numbers().at(step))
                                : step_group(step));
