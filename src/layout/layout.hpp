@@ -116,13 +116,9 @@ class Planner {
   virtual const char* format() const = 0;
   /// The variables of the file, those of an appended one first, in the order of the file.
   virtual const std::vector<model::Definition>& known() const = 0;
-  /// Tile of a known variable without the step dimension: a step is contiguous unless a format says
-  /// otherwise.
-  virtual const model::Dims& tile(std::uint32_t variable) const {
-    return known().at(variable).shape;
-  }
-  /// The same where the tiles of a step may be unequal.
-  virtual Tiling tiling(std::uint32_t variable) const { return tile(variable); }
+  /// Tiles of a known variable without the step dimension: a step is contiguous unless a format
+  /// says otherwise.
+  virtual Tiling tiling(std::uint32_t variable) const { return known().at(variable).shape; }
 
   /// What define() would refuse on every rank.
   virtual Refusals refusals() const { return {}; }

@@ -70,7 +70,6 @@ std::unique_ptr<DcdPlanner> DcdPlanner::append(storage::File& file) {
 void DcdPlanner::add(const Definition& definition) {
   definitions_.push_back(definition);
   definitions_.back().chunk = tile_of(definition);
-  tiles_.push_back(definitions_.back().chunk);
 }
 
 void DcdPlanner::define(const Definition& definition) {
@@ -172,7 +171,7 @@ Placement DcdPlanner::place(std::uint32_t variable, std::uint64_t frame) const {
       }
     }
   }
-  Placement placement(variable, definition.type.bytes, definition.shape, tiles_[variable],
+  Placement placement(variable, definition.type.bytes, definition.shape, definition.chunk,
                       addresses);
   placement.set_big_endian(header_.big_endian);
   return placement;

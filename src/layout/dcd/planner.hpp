@@ -24,7 +24,7 @@ class DcdPlanner final : public Planner {
 
   const char* format() const override { return "dcd"; }
   const std::vector<model::Definition>& known() const override { return definitions_; }
-  const model::Dims& tile(std::uint32_t variable) const override { return tiles_.at(variable); }
+  Tiling tiling(std::uint32_t variable) const override { return definitions_.at(variable).chunk; }
   std::uint64_t steps() const override { return steps_; }
   std::uint64_t committed_end() const override {
     return under_way_.empty() ? committed_.end : under_way_.back().end;
@@ -51,8 +51,7 @@ class DcdPlanner final : public Planner {
   Header header_;
   std::optional<double> timestep_;  ///< as set; the other words say how it is stored
   std::int64_t step_before_ = 0;    ///< NSTEP if there were no frames
-  std::vector<model::Definition> definitions_;
-  std::vector<model::Dims> tiles_;
+  std::vector<model::Definition> definitions_;  ///< with their tiles as `chunk`
   std::uint64_t steps_ = 0;
   /// The state after a commit, restored by abandon().
   struct Counters {

@@ -36,8 +36,7 @@ class Hdf5Planner final : public Planner {
 
   const char* format() const override;
   const std::vector<model::Definition>& known() const override { return definitions_; }
-  const model::Dims& tile(std::uint32_t variable) const override { return made_.at(variable).tile; }
-
+  Tiling tiling(std::uint32_t variable) const override { return made_.at(variable).tile; }
   std::uint64_t steps() const override { return steps_; }
   std::uint64_t committed_end() const override { return state_.frontier; }
   void define(const model::Definition& definition) override;
