@@ -140,7 +140,7 @@ void HeldWrites::clear() {
 
 void HeldWrites::drop_from(std::uint64_t from) {
   cut_spilled(from, std::numeric_limits<std::uint64_t>::max() - from);
-  layout::hdf5::Overlay kept;
+  model::Overlay kept;
   for (const auto& [offset, bytes] : memory_.runs()) {
     if (offset < from) {
       kept.write(offset, std::span(bytes).first(std::min(bytes.size(), from - offset)));

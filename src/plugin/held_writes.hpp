@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "layout/hdf5/overlay.hpp"
+#include "model/overlay.hpp"
 #include "plugin/fresh_ranges.hpp"
 #include "storage/storage.hpp"
 
@@ -66,7 +66,7 @@ class HeldWrites {
   storage::Storage& storage_;
   const std::string spill_path_;
   const std::uint64_t budget_bytes_;
-  layout::hdf5::Overlay memory_;               ///< newer than what is spilled
+  model::Overlay memory_;                      ///< newer than what is spilled
   std::vector<std::vector<std::byte>> spare_;  ///< memory of long runs that were cleared
   std::map<std::uint64_t, Spilled> spilled_;
   std::uint64_t spilled_bytes_ = 0;

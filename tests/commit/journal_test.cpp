@@ -30,7 +30,7 @@ class JournalOf : public testing::Test {
 
   std::shared_ptr<storage::Storage> disk_;
   std::unique_ptr<storage::File> file_;
-  layout::hdf5::Overlay changes_;
+  model::Overlay changes_;
 };
 
 TEST_F(JournalOf, HoldsOnlyWhatDiffers) {

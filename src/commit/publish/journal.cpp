@@ -108,7 +108,7 @@ namespace {
 /// near one another, so they are read by few calls.
 class PresentBytes {
  public:
-  using Run = layout::hdf5::Overlay::Runs::const_iterator;
+  using Run = model::Overlay::Runs::const_iterator;
 
   explicit PresentBytes(storage::File& file) : file_(file) {}
 
@@ -146,7 +146,7 @@ class PresentBytes {
 
 }  // namespace
 
-Journal make_journal(storage::File& file, const layout::hdf5::Overlay& changes, std::uint64_t end,
+Journal make_journal(storage::File& file, const model::Overlay& changes, std::uint64_t end,
                      std::uint64_t commit, std::int64_t modified_ns, std::size_t joined_bytes) {
   Journal journal;
   journal.commit = commit;

@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "commit/publish/journal_tail.hpp"
-#include "layout/hdf5/overlay.hpp"
 #include "layout/placement.hpp"
+#include "model/overlay.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::commit {
@@ -61,7 +61,7 @@ inline constexpr std::uint64_t most_journal_bytes = 128 << 20;
 
 /// `changes` of `file`: only the bytes that differ from those in it, and up to `joined_bytes`
 /// between two such ranges.
-Journal make_journal(storage::File& file, const layout::hdf5::Overlay& changes, std::uint64_t end,
+Journal make_journal(storage::File& file, const model::Overlay& changes, std::uint64_t end,
                      std::uint64_t commit, std::int64_t modified_ns, std::size_t joined_bytes);
 
 /// Makes all records of a journal void, on the disk, before its front is written over: torn there,

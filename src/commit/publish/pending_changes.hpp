@@ -12,7 +12,7 @@
 #include <span>
 #include <utility>
 
-#include "layout/hdf5/overlay.hpp"
+#include "model/overlay.hpp"
 #include "storage/forwarding.hpp"
 
 namespace sluice::commit {
@@ -25,11 +25,11 @@ class PendingChanges {
     changes_.read_over(offset, bytes.first(got));
     return got;
   }
-  layout::hdf5::Overlay copy() const {
+  model::Overlay copy() const {
     const std::lock_guard lock(mutex_);
     return changes_;
   }
-  void set(layout::hdf5::Overlay changes) {
+  void set(model::Overlay changes) {
     const std::lock_guard lock(mutex_);
     changes_ = std::move(changes);
   }
@@ -38,7 +38,7 @@ class PendingChanges {
 
  private:
   mutable std::mutex mutex_;
-  layout::hdf5::Overlay changes_;
+  model::Overlay changes_;
 };
 
 /// A file as its last commit left it, wherever the changes of that are.

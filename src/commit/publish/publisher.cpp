@@ -208,7 +208,7 @@ void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool syn
     applier_->finish();
   }
   require_sound();
-  layout::hdf5::Overlay changes = changes_->copy();
+  model::Overlay changes = changes_->copy();
   for (const auto* list : {&update.in_place, &update.root}) {
     for (const layout::MetadataRun& run : *list) {
       changes.write(run.offset, run.bytes);

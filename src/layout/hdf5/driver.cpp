@@ -207,7 +207,7 @@ bool is_sound_heap(std::span<const std::byte> bytes) {
 void read_planned(DriverState& state, haddr_t address, std::span<std::byte> bytes) {
   const std::size_t got = state.file->read(address, bytes);
   std::memset(bytes.data() + got, 0, bytes.size() - got);
-  for (const Overlay& earlier : state.under_way) {
+  for (const model::Overlay& earlier : state.under_way) {
     earlier.read_over(address, bytes);
   }
   state.overlay.read_over(address, bytes);

@@ -22,8 +22,8 @@
 
 #include "layout/hdf5/handle.hpp"
 #include "layout/hdf5/library.hpp"
-#include "layout/hdf5/overlay.hpp"
 #include "layout/placement.hpp"
+#include "model/overlay.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -54,8 +54,9 @@ struct DriverState {
   /// The storage in which files that this one refers to are opened for reading; null: none are.
   storage::Storage* others = nullptr;
   std::unique_ptr<storage::File> own = nullptr;  ///< the file that refers to this one
-  Overlay overlay;
-  std::deque<Overlay> under_way;  ///< of earlier commits that are not in the storage yet, in order
+  model::Overlay overlay;
+  /// Of earlier commits that are not in the storage yet, in order.
+  std::deque<model::Overlay> under_way;
   Placeholder placeholder;
   std::optional<Extent> noted;  ///< the last raw extent that was dropped
   std::uint64_t frontier = 0;

@@ -1,4 +1,5 @@
-// The metadata writes of one commit, held in memory byte by byte.
+// Writes to a file that are held in memory, byte by byte: later ones replace what they touch of
+// earlier ones.
 //
 // Invariant: runs do not overlap and are keyed by their first byte; adjacent runs need not be
 // merged.
@@ -11,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace sluice::layout::hdf5 {
+namespace sluice::model {
 
 class Overlay {
  public:
@@ -41,4 +42,4 @@ class Overlay {
   std::uint64_t held_bytes_ = 0;
 };
 
-}  // namespace sluice::layout::hdf5
+}  // namespace sluice::model

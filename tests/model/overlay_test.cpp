@@ -1,5 +1,5 @@
 // The overlay against an array of bytes.
-#include "layout/hdf5/overlay.hpp"
+#include "model/overlay.hpp"
 
 #include <gtest/gtest.h>
 #include <optional>
@@ -7,7 +7,7 @@
 
 #include "model/random_boxes.hpp"
 
-namespace sluice::layout::hdf5 {
+namespace sluice::model {
 namespace {
 
 constexpr std::uint64_t space = 400;
@@ -83,4 +83,4 @@ TEST(Overlay, ReadsBesideItsRunsChangeNothing) {
 }
 
 }  // namespace
-}  // namespace sluice::layout::hdf5
+}  // namespace sluice::model

@@ -1,10 +1,10 @@
-#include "layout/hdf5/overlay.hpp"
+#include "model/overlay.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-namespace sluice::layout::hdf5 {
+namespace sluice::model {
 
 Overlay::Runs::const_iterator Overlay::first_after(std::uint64_t offset) const {
   auto it = runs_.upper_bound(offset);
@@ -78,4 +78,4 @@ bool Overlay::touches(std::uint64_t offset, std::uint64_t length) const {
   return length != 0 && it != runs_.end() && it->first < offset + length;
 }
 
-}  // namespace sluice::layout::hdf5
+}  // namespace sluice::model
