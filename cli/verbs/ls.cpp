@@ -11,7 +11,6 @@
 #include "compare/stored.hpp"
 #include "help.hpp"
 #include "layout/formats.hpp"
-#include "layout/titled.hpp"
 #include "text/table.hpp"
 #include "text/text.hpp"
 #include "text/values.hpp"
@@ -114,7 +113,7 @@ std::string chunk_text(const StoredVariable& stored) {
 std::string headline(const Contents& contents) {
   const Catalog& catalog = *contents.catalog;
   std::string text = fmt::format("{}: {}, {}", printable(contents.path), bytes_text(contents.bytes),
-                                 layout::title_of(catalog));
+                                 catalog.title());
   if (catalog.set() != nullptr) {
     text += ", a set of " + count_text(catalog.set()->parts.size(), "part");
   } else if (catalog.is_part()) {
@@ -258,7 +257,7 @@ Json contents_json(const Contents& contents) {
   json["file"] = contents.path;
   json["bytes"] = contents.bytes;
   json["format"] = contents.format().name;
-  json["title"] = layout::title_of(catalog);
+  json["title"] = catalog.title();
   json["written_by_sluice"] =
       catalog.ours() || contents.format().checksums ? Json(catalog.ours()) : Json();
   json["parts"] = parts_json(contents);

@@ -9,7 +9,6 @@
 #include "draw/series.hpp"
 #include "exec/transport/solo_transport.hpp"
 #include "help.hpp"
-#include "layout/titled.hpp"
 #include "model/base64.hpp"
 #include "model/name.hpp"
 #include "sluice/error.hpp"
@@ -113,7 +112,7 @@ class Report {
   std::string head() {
     layout::Catalog& catalog = input_.catalog();
     std::uint64_t bytes = bytes_on_disk(context_.storage, verb_.file);
-    std::string text = html(layout::title_of(catalog));
+    std::string text = html(catalog.title());
     if (input_.set() != nullptr) {
       for (const layout::Part& part : input_.set()->parts) {
         bytes += part.bytes;

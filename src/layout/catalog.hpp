@@ -118,6 +118,8 @@ class Catalog {
 
   /// Name of the format's row in formats().
   virtual const char* format() const = 0;
+  /// What people call the file, where that is not the format's name: "netCDF-4", "Zarr 2".
+  virtual std::string title() const { return format(); }
   /// Every array whose type has a Sluice counterpart, except the library's own.
   const std::vector<StoredVariable>& variables() const noexcept { return variables_; }
   /// The other arrays.

@@ -5,11 +5,10 @@
 
 #include "layout/catalog.hpp"
 #include "layout/dcd/header.hpp"
-#include "layout/titled.hpp"
 
 namespace sluice::layout::dcd {
 
-class DcdCatalog final : public Catalog, public Titled {
+class DcdCatalog final : public Catalog {
  public:
   /// Reads the header of `file`, which must outlive the catalog.
   static std::unique_ptr<DcdCatalog> open(storage::File& file);

@@ -19,7 +19,6 @@
 #include "layout/hdf5/profile.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/placement.hpp"
-#include "layout/titled.hpp"
 #include "model/definition.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -28,7 +27,7 @@ using layout::StoredVariable;
 using layout::UnreadableDataset;
 
 /// Size: It implements all functions of layout::Catalog, each by its own look-ups in HDF5.
-class Catalog final : public layout::Catalog, public layout::Titled {
+class Catalog final : public layout::Catalog {
  public:
   /// Reads the structure of `file` (which must outlive the catalog). Error format if it is not
   /// HDF5, truncated if it is shorter than its superblock says, version if /sluice has a newer

@@ -11,7 +11,6 @@
 
 #include "layout/catalog.hpp"
 #include "layout/layout.hpp"
-#include "layout/titled.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::layout::namdbin {
@@ -59,7 +58,7 @@ class NamdbinPlanner final : public Planner {
   bool is_committed_ = false;
 };
 
-class NamdbinCatalog final : public Catalog, public Titled {
+class NamdbinCatalog final : public Catalog {
  public:
   /// Error format if the length does not match. The array is named after the file, and is found by
   /// every name.

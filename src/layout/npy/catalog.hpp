@@ -6,11 +6,10 @@
 
 #include "layout/catalog.hpp"
 #include "layout/npy/header.hpp"
-#include "layout/titled.hpp"
 
 namespace sluice::layout::npy {
 
-class NpyCatalog final : public Catalog, public Titled {
+class NpyCatalog final : public Catalog {
  public:
   /// Reads the header of `file`, which must outlive the catalog.
   static std::unique_ptr<NpyCatalog> open(storage::File& file);

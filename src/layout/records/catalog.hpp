@@ -7,17 +7,15 @@
 
 #include "layout/catalog.hpp"
 #include "layout/records/log.hpp"
-#include "layout/titled.hpp"
 
 namespace sluice::layout::records {
 
-class RecordsCatalog final : public Catalog, public Titled {
+class RecordsCatalog final : public Catalog {
  public:
   /// Reads every entry of `file`, which must outlive the catalog.
   static std::unique_ptr<RecordsCatalog> open(storage::File& file);
 
   const char* format() const override { return "records"; }
-  std::string title() const override { return "records"; }
   Placement locate(std::uint32_t variable, std::uint64_t step, const model::Box& region) override;
   std::vector<std::uint64_t> rows_by_step(std::uint32_t variable) override;
   std::vector<std::uint64_t> checksum_words(const CommitRow& commit) override;

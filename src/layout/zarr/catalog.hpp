@@ -11,13 +11,12 @@
 #include <vector>
 
 #include "layout/catalog.hpp"
-#include "layout/titled.hpp"
 #include "layout/zarr/manifest.hpp"
 #include "layout/zarr/references.hpp"
 
 namespace sluice::layout::zarr {
 
-class ZarrCatalog : public layout::Catalog, public layout::Titled {
+class ZarrCatalog : public layout::Catalog {
  public:
   /// Reads the root document of the store `file`, which must outlive the catalog.
   static std::unique_ptr<ZarrCatalog> open(storage::File& file);
