@@ -12,9 +12,6 @@
 
 namespace sluice::layout {
 
-/// Error unsupported: committed data is never overwritten in place.
-[[noreturn]] void refuse_rewriting(const model::Definition& definition);
-
 /// All of a step, or of a fixed variable, contiguous at `address`.
 Placement in_one_piece(std::uint32_t variable, const model::Definition& definition,
                        const model::Dims& shape, std::uint64_t address);

@@ -12,6 +12,14 @@ bool is_below(const std::string& name, const std::string& folder) {
 
 }  // namespace
 
+void refuse_rewriting(const std::string& what, const std::string& remedy) {
+  throw Error(Code::unsupported,
+              what +
+                  ": was written by an earlier commit, and committed data is never overwritten "
+                  "in place: " +
+                  remedy);
+}
+
 void Refusals::check(const model::Definition& definition) const {
   const std::string& name = definition.name;
   for (const Node& node : nodes) {

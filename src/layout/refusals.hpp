@@ -1,5 +1,5 @@
-// What one file refuses of definitions that its format takes. Rank 0 finds it as it opens the file;
-// all ranks refuse the same.
+// What one file refuses of definitions that its format takes, and the refusal to write a variable
+// again. Rank 0 finds the former as it opens the file; all ranks refuse the same.
 #pragma once
 
 #include <string>
@@ -9,6 +9,11 @@
 #include "model/definition.hpp"
 
 namespace sluice::layout {
+
+/// Error unsupported for what a commit has written already: committed data is never overwritten in
+/// place. `what`: the name of the variable.
+[[noreturn]] void refuse_rewriting(const std::string& what,
+                                   const std::string& remedy = "define it with steps");
 
 struct Refusals {
   /// An array or a group of another program that is none of the variables.

@@ -63,7 +63,7 @@ class ToyPlanner final : public AppendingPlanner<Index> {
     for (const Touched& one : request.touched) {
       const model::Definition& d = definitions_[one.variable];
       std::vector<std::uint64_t>& at = state_.addresses[one.variable];
-      if (!d.stepped && !at.empty()) refuse_rewriting(d);
+      if (!d.stepped && !at.empty()) refuse_rewriting(d.name);
       at.resize(d.stepped ? state_.steps : 0, absent);
       at.push_back(take(d.bytes_per_step()));
       plan.placements.push_back(in_one_piece(one.variable, d, d.shape, at.back()));

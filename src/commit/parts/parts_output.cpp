@@ -6,6 +6,7 @@
 #include "commit/write/choice.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/formats.hpp"
+#include "layout/refusals.hpp"
 #include "model/bytes.hpp"
 #include "plan/groups.hpp"
 #include "storage/self_storage.hpp"
@@ -311,10 +312,7 @@ void PartsOutput::check_fixed(const FileCommit& commit) const {
   for (std::size_t v = 0; v < commit.touched.size(); ++v) {
     const model::Definition& definition = definitions()[v];
     if (commit.touched[v] && is_written_[v] && !definition.stepped) {
-      throw Error(Code::unsupported,
-                  path() + ": " + definition.name +
-                      ": was written by an earlier commit, and committed data is never overwritten "
-                      "in place: define it with steps");
+      layout::refuse_rewriting(path() + ": " + definition.name);
     }
   }
 }

@@ -102,10 +102,7 @@ Placement Hdf5Planner::place_fixed(std::uint32_t variable) {
     const std::uint64_t address =
         is_contiguous ? place_contiguous(dataset(variable), definition) : 0;
     if (address < state_.frontier) {
-      throw Error(Code::unsupported,
-                  definition.name +
-                      ": was written by an earlier commit, and committed data is never overwritten "
-                      "in place: define it with steps");
+      refuse_rewriting(definition.name);
     }
     addresses.push_back(address);
   }

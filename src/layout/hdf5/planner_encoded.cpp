@@ -54,10 +54,7 @@ void Hdf5Planner::prepare_encoded(const Touched& touched) {
   if (definition.stepped) {
     extend(variable, planned_step_ + 1);
   } else if (H5Dget_storage_size(dataset(variable)) != 0) {
-    throw Error(Code::unsupported,
-                definition.name +
-                    ": was written by an earlier commit, and committed data is never overwritten "
-                    "in place: define it with steps");
+    refuse_rewriting(definition.name);
   } else {
     check_no_error(definition.name);  // libhdf5 also returns 0 if it failed
   }

@@ -48,10 +48,7 @@ CommitPlan NamdbinPlanner::plan_commit(const CommitRequest& request) {
     return plan;
   }
   if (is_placed_) {
-    throw Error(Code::unsupported,
-                definitions_[0].name +
-                    ": was written by an earlier commit, and committed data is never overwritten "
-                    "in place: write a new file");
+    refuse_rewriting(definitions_[0].name, "write a new file");
   }
   std::vector<std::uint64_t> addresses;
   if (definitions_[0].shape.volume() != 0) {

@@ -87,7 +87,7 @@ CommitPlan NpyPlanner::plan_commit(const CommitRequest& request) {
     ++steps_;
   } else if (!request.touched.empty() || must_fill_) {
     if (under_way_.empty() ? committed_.placed : under_way_.back().placed) {
-      refuse_rewriting(definitions_[0]);
+      refuse_rewriting(definitions_[0].name);
     }
     plan.placements.push_back(place(0));
     is_placed_ = true;

@@ -53,7 +53,7 @@ Placement RecordsPlanner::place(const Touched& touched) {
       model::checked_product(shape.volume(), definition.type.bytes, "variable size in bytes");
   if (!definition.stepped) {
     if (state_.fixed_is_there[touched.variable]) {
-      refuse_rewriting(definition);
+      refuse_rewriting(definition.name);
     }
     state_.fixed_is_there[touched.variable] = bytes != 0;
   }

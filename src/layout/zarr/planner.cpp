@@ -281,10 +281,7 @@ CommitPlan ZarrPlanner::plan_commit(const CommitRequest& request) {
                                          "as it is: use another name");
     }
     if (!definitions_[v].stepped && made_[v].has_data) {
-      throw Error(Code::unsupported,
-                  definitions_[v].name +
-                      ": was written by an earlier commit, and committed data is never overwritten "
-                      "in place: define it with steps");
+      refuse_rewriting(definitions_[v].name);
     }
     made_[v].has_data = true;
     planned_.push_back(plan_shards(touched, step));
