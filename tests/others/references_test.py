@@ -202,6 +202,9 @@ def test_spellings_of_references(folder):
     inline = "base64:" + base64.b64encode(np.array([5, 6], "<i2").tobytes()).decode()
     write(refs, {**group, "v/0": inline, "v/1": [f"file://{folder}/data/x.bin", 2, 4]})
     assert values_of(refs) == [5, 6, 1, 2]
+    assert inline.endswith("==")
+    write(refs, {**group, "v/0": inline.rstrip("=")})
+    assert values_of(refs) == [5, 6, 9, 9]
     write(refs, {**group, "v/0": ["{{u}}/x.bin", 0, 4]}, templates={"u": "data"})
     assert values_of(refs) == [0, 1, 9, 9]
     (folder / "whole.bin").write_bytes(np.array([8, 7], "<i2").tobytes())
@@ -233,7 +236,7 @@ def test_a_link_is_not_followed(folder):
     (["data/x.bin", 4, 1 << 63], "which has 16"), (["data/y.bin", 0, 4], "is not there"),
     (["data/x.bin", 0, 3], "3 bytes"), (["data/x.bin", -1, 4], "neither text"),
     (["data/x.bin", 0], "neither text"), ([7, 0, 4], "neither text"), (5, "neither text"),
-    ("base64:%%", "base64"), ("base64:AAA=", "bytes, not 4"),
+    ("base64:%%", "base64"), ("base64:AAA=", "bytes, not 4"), ("base64:AAAAA", "base64"),
     (["s3://bucket/x", 0, 4], "which is no file"), (["{{f(1)}}", 0, 4], "template")])
 def test_wrong_references_are_refused(folder, reference, said):
     refs = folder / "r.json"

@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 
+#include "model/base64.hpp"
 #include "model/name.hpp"
 #include "sluice/error.hpp"
 #include "storage/calls.hpp"
@@ -168,29 +169,15 @@ class Reading {
     return made;
   }
 
-  std::vector<std::byte> decoded(const std::string& key, std::string_view text) const {
-    constexpr std::string_view letters =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    while (text.ends_with('=')) {
-      text.remove_suffix(1);
+  /// Some writers leave the padding out.
+  std::vector<std::byte> decoded(const std::string& key, std::string text) const {
+    constexpr std::size_t group_letters = 4;
+    text.resize((text.size() + group_letters - 1) / group_letters * group_letters, '=');
+    auto bytes = model::bytes_of_base64(text);
+    if (!bytes) {
+      refuse(Code::damaged, "the reference " + model::quoted(key) + " is not in base64");
     }
-    std::vector<std::byte> bytes;
-    std::uint32_t held = 0;
-    int bits = 0;
-    for (const char c : text) {
-      const std::size_t digit = letters.find(c);
-      if (digit == std::string_view::npos) {
-        refuse(Code::damaged, "the reference " + model::quoted(key) + " is not in base64");
-      }
-      held = held << 6 | static_cast<std::uint32_t>(digit);
-      bits += 6;
-      if (bits >= 8) {
-        bits -= 8;
-        bytes.push_back(static_cast<std::byte>(held >> bits));
-        held &= (1U << bits) - 1;
-      }
-    }
-    return bytes;
+    return *std::move(bytes);
   }
 
   const std::string path_;
