@@ -114,11 +114,6 @@ Mapping get_mapping(const PartSet& set, WordReader& in) {
 
 }  // namespace
 
-bool Mapping::same_place(const Mapping& other) const {
-  return variable == other.variable && part == other.part && dataset == other.dataset &&
-         listed == other.listed && offset == other.offset && box == other.box;
-}
-
 bool PartSet::has(const std::string& name) const {
   return std::any_of(variables.begin(), variables.end(),
                      [&](const SetVariable& v) { return v.name == name; });

@@ -41,8 +41,7 @@ struct Mapping {
   model::Box box;
 
   bool holds(std::uint64_t step) const { return step >= first_step && step - first_step < steps; }
-  /// The same location, whatever the steps.
-  bool same_place(const Mapping& other) const;
+  friend bool operator==(const Mapping&, const Mapping&) = default;
 };
 
 struct SetVariable {

@@ -43,11 +43,11 @@ TEST(PartSet, WordsHoldEverything) {
   EXPECT_EQ(again.datasets, set.datasets);
   EXPECT_EQ(again.parts, set.parts);
   ASSERT_EQ(again.mappings.size(), 2u);
-  EXPECT_TRUE(again.mappings[0].same_place(set.mappings[0]));
+  EXPECT_TRUE(again.mappings[0] == set.mappings[0]);
   EXPECT_EQ(again.mappings[0].first_step, 3u);
   EXPECT_EQ(again.mappings[0].steps, 9u);
   EXPECT_EQ(again.mappings[0].first_row, 1u);
-  EXPECT_TRUE(again.mappings[1].same_place(set.mappings[1]));
+  EXPECT_TRUE(again.mappings[1] == set.mappings[1]);
   EXPECT_EQ(again.words(), set.words());
 }
 

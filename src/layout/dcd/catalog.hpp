@@ -18,8 +18,6 @@ class DcdCatalog final : public Catalog {
   Placement locate(std::uint32_t variable, std::uint64_t step, const model::Box& region) override;
   void read(std::uint32_t variable, std::uint64_t step, const model::Box& box,
             std::span<std::byte> out) override;
-  std::vector<std::uint64_t> rows_by_step(std::uint32_t) override { return {}; }
-  std::vector<std::uint64_t> checksum_words(const CommitRow&) override { return {}; }
   std::vector<model::Attribute> attributes() override;
 
  private:

@@ -32,8 +32,6 @@ inline constexpr std::size_t control_words = 20;
 inline constexpr std::int32_t usual_version = 24;
 inline constexpr std::uint64_t title_bytes = 80;
 inline constexpr std::uint64_t cell_bytes = 48;
-/// NFILE, ISTART, NSAVC, NSTEP: the words that a commit writes.
-inline constexpr std::uint64_t counts_bytes = 16;
 
 struct Header {
   std::string name = "CORD";  ///< "VELD": the positions are velocities

@@ -33,7 +33,6 @@ class DcdPlanner final : public Planner {
   void set_attribute(const model::Attribute& attribute) override;
   CommitPlan plan_commit(const CommitRequest& request) override;
   void drop_steps(std::uint64_t steps, std::int64_t modified_ns) override;
-  void make_all() override {}
   MetadataUpdate seal() override;
   void planned() override;
   void committed() override;
@@ -49,8 +48,8 @@ class DcdPlanner final : public Planner {
 
   storage::File& file_;
   Header header_;
-  std::optional<double> timestep_;  ///< as set; the other words say how it is stored
-  std::int64_t step_before_ = 0;    ///< NSTEP if there were no frames
+  std::optional<double> timestep_;              ///< as set; the other words say how it is stored
+  std::int64_t step_before_ = 0;                ///< NSTEP if there were no frames
   std::vector<model::Definition> definitions_;  ///< with their tiles as `chunk`
   std::uint64_t steps_ = 0;
   /// The state after a commit, restored by abandon().

@@ -210,14 +210,7 @@ codec::Parameters settle(const codec::Filter& asked, const FilterPlugin& plugin,
 model::Dims chunk_in_file(Profile profile, const model::Definition& definition,
                           const model::Dims& tile) {
   const model::Dims chunk = dims_in_file(profile, definition, tile);
-  if (!definition.stepped) {
-    return chunk;
-  }
-  model::Dims with_step{1};
-  for (const std::uint64_t length : chunk) {
-    with_step.push_back(length);
-  }
-  return with_step;
+  return definition.stepped ? chunk.with_front(1) : chunk;
 }
 
 }  // namespace

@@ -76,11 +76,6 @@ std::string refuse_attribute_of(const model::Attribute& attribute) {
   return refuse(attribute);
 }
 
-std::string refuse_vtkhdf(const model::Definition& definition,
-                          const std::vector<model::Definition>& others) {
-  return vtkhdf::refuse_definition(definition, others);
-}
-
 /// What netCDF cannot open does not get into its files.
 bool is_of_netcdf(const layout::Catalog& from) {
   return static_cast<const Catalog&>(from).is_of_netcdf();
@@ -177,7 +172,7 @@ constinit const Format vtkhdf_format{
     .described_at_close = true,
     .create = create_as<Profile::vtkhdf>,
     .same_files = &stacked_format,
-    .refuse_definition = refuse_vtkhdf,
+    .refuse_definition = vtkhdf::refuse_definition,
     .refuse_attribute = refuse_attribute_of<vtkhdf::refuse_attribute>,
     .plans_beside_threads = takes_several_threads,
 };

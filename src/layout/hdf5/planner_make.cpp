@@ -163,12 +163,12 @@ Handle Hdf5Planner::creation_list(const model::Definition& definition) const {
 
 void Hdf5Planner::make_fixed(std::uint32_t variable, hid_t list, bool places_now) {
   const model::Definition& definition = definitions_[variable];
-  const Handle type = type_in_file(profile_, definition.type);
-  const Handle space = dataspace(dims_in_file(profile_, definition, definition.shape));
   if (is_encoded(definition)) {
     make_encoded_fixed(variable, list);
     return;
   }
+  const Handle type = type_in_file(profile_, definition.type);
+  const Handle space = dataspace(dims_in_file(profile_, definition, definition.shape));
   check(H5Pset_layout(list, H5D_CONTIGUOUS), definition.name);
   check(H5Pset_alloc_time(list, places_now ? H5D_ALLOC_TIME_EARLY : H5D_ALLOC_TIME_LATE),
         definition.name);

@@ -15,11 +15,10 @@ namespace {
 
 const std::string document_ending = std::string("/") + zarr::document_name;
 
-/// The node and the rest of the name of one of its objects.
-std::pair<std::string, std::string> split(const std::string& name, char separator_of_nodes) {
-  const std::size_t slash = name.rfind(separator_of_nodes);
-  return slash == std::string::npos ? std::pair{std::string(), name}
-                                    : std::pair{name.substr(0, slash), name.substr(slash + 1)};
+/// "" for what is in the root.
+std::string parent_of(const std::string& name) {
+  const std::size_t slash = name.rfind('/');
+  return slash == std::string::npos ? "" : name.substr(0, slash);
 }
 
 bool is_separator(char c) { return c == '/' || c == '.'; }
@@ -82,7 +81,7 @@ bool View::is_prefixed(const Node& node) {
 
 const ChunkRef* View::find(const std::string& name) {
   // The longest path that is an array: with '/' as separator the rest has slashes too.
-  for (auto [node_path, rest] = split(name, '/');;) {
+  for (std::string node_path = parent_of(name);; node_path = parent_of(node_path)) {
     const Node* node = repository_.find(node_path);
     if (node != nullptr && node->is_array) {
       const auto index = indices_in(name.substr(node_path.empty() ? 0 : node_path.size() + 1),
@@ -97,7 +96,6 @@ const ChunkRef* View::find(const std::string& name) {
     if (node_path.empty()) {
       return nullptr;
     }
-    std::tie(node_path, rest) = split(node_path, '/');
   }
 }
 

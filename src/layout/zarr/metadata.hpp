@@ -37,7 +37,6 @@ struct Array {
   bool prefixed = true;  ///< do names of objects begin with "c"?
   std::vector<std::string> dimensions;
 
-  std::uint64_t inner_bytes() const { return inner.volume() * type.bytes; }
   std::uint64_t inner_count() const;  ///< of the largest chunk
   /// What objects hold.
   Tiling objects() const { return {chunk, lengths}; }

@@ -190,7 +190,6 @@ ZarrPlanner::Planned ZarrPlanner::plan_shards(const Touched& touched, std::uint6
   const std::uint64_t per_shard = tiles_in_shard(variable);
   for (std::uint64_t first = 0; first < tiles; first += per_shard) {
     Shard shard;
-    shard.first_tile = first;
     const std::uint64_t count = std::min(per_shard, tiles - first);
     if (!is_regular) {
       tile_bytes = made.tiling.whole(grid, first).volume() * d.type.bytes;

@@ -71,7 +71,6 @@ class ZarrPlanner final : public Planner {
   /// An object of the commit under way.
   struct Shard {
     storage::Segment segment;
-    std::uint64_t first_tile = 0;
     std::uint64_t next = 0;  ///< of encoded ones: where the next tile goes
     std::vector<IndexEntry> index;
   };
