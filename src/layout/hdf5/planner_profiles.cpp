@@ -130,7 +130,7 @@ void Hdf5Planner::make_scale(const netcdf4::Use& use) {
 }
 
 bool Hdf5Planner::names_dimensions() const {
-  return is_stacked(profile_) &&
+  return has_optional_scales(profile_) &&
          std::any_of(definitions_.begin(), definitions_.end(),
                      [](const model::Definition& d) { return !d.dimensions.empty(); });
 }

@@ -62,7 +62,7 @@ std::vector<netcdf4::Use> uses_of(Profile profile, const model::Definition& defi
   if (definition.dimensions.size() != static_cast<std::size_t>(definition.shape.rank())) {
     return uses;
   }
-  if (definition.stepped && is_stacked(profile)) {
+  if (definition.stepped && has_optional_scales(profile)) {
     uses.push_back({netcdf4::step_dimension, 0, true});
   }
   for (int d = 0; d < definition.shape.rank(); ++d) {
@@ -86,7 +86,7 @@ bool is_coordinate(Profile profile, const model::Definition& definition) {
   }
   const bool is_complex =
       definition.type.kind == Kind::c64 || definition.type.kind == Kind::c128;  // no netCDF type
-  return is_stacked(profile) && !definition.stepped && !is_complex &&
+  return has_optional_scales(profile) && !definition.stepped && !is_complex &&
          definition.dimensions == std::vector<std::string>{definition.name} &&
          definition.name.find('/') == std::string::npos;
 }

@@ -24,8 +24,9 @@ enum class Profile : std::uint8_t {
   openpmd,  ///< grouped, below /data, with the attributes of the openPMD standard
 };
 
-/// Is what stacked datasets have true of it, too?
-inline bool is_stacked(Profile profile) {
+/// Has it dimension scales where the caller names dimensions, and none elsewhere? netCDF-4 always
+/// has them, the grouped forms never.
+inline bool has_optional_scales(Profile profile) {
   return profile == Profile::stacked || profile == Profile::vtkhdf;
 }
 
