@@ -27,8 +27,8 @@ std::uint64_t bytes_of(const Dims& tile, std::uint64_t element_bytes) {
   return model::checked_product(tile.volume(), element_bytes, "tile size");
 }
 
-/// Halves the slowest dimensions until the tile is small enough: fast ones stay whole, so that runs
-/// stay long.
+/// Cuts the slowest dimensions until the tile is small enough, each to the rows that fit: fast ones
+/// stay whole, so that runs stay long.
 Dims limited(Dims tile, std::uint64_t element_bytes) {
   for (int d = 0; d < tile.rank() && bytes_of(tile, element_bytes) > largest_tile_bytes; ++d) {
     const std::uint64_t row = bytes_of(tile, element_bytes) / tile[d];

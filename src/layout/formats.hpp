@@ -27,7 +27,7 @@ std::string format_options(const std::string& separator);
 /// The same for the option `hdf5_layout`.
 std::string hdf5_layout_options(const std::string& separator);
 
-/// Position of the ending in the name of a file: a dot and letters or digits, the first a letter.
+/// The ending of the name of a file: a dot and letters or digits, the first a letter. "" for none.
 std::string ending_of(const std::string& path);
 /// The format that belongs to the ending of `path`; null if there is none.
 const Format* format_of_ending(const std::string& path);

@@ -22,8 +22,8 @@ struct Candidate {
   double seconds = 0;  ///< from the first byte sent until all are on stable storage
 };
 
-/// Predicted seconds of a candidate. `way.choice.writers` is the number of writers, if the strategy
-/// leaves a choice, or the number of files of a set. Runs of a set are assumed to be long.
+/// Predicted seconds of a candidate. `candidate.choice.writers` is the number of writers, if the
+/// strategy leaves a choice, or the number of files of a set. Runs of a set are assumed to be long.
 double seconds_of(const Input& input, const Candidate& candidate);
 
 /// The candidates that `input.choice` leaves open, with their seconds; the one that sends nothing

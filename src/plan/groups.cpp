@@ -61,7 +61,7 @@ double set_s(const Input& input, const Candidate& candidate) {
   return seconds;
 }
 
-std::vector<Candidate> way_with(const char* name, const Input& input, int files) {
+std::vector<Candidate> candidate_with(const char* name, const Input& input, int files) {
   if (files < 2) {
     return {};
   }
@@ -70,13 +70,13 @@ std::vector<Candidate> way_with(const char* name, const Input& input, int files)
   return {candidate};
 }
 
-std::vector<Candidate> ways_per_process(const Input& input) {
-  return way_with(per_process, input, input.choice.writers != 0 ? 1 : input.topology.ranks);
+std::vector<Candidate> candidates_per_process(const Input& input) {
+  return candidate_with(per_process, input, input.choice.writers != 0 ? 1 : input.topology.ranks);
 }
 
-std::vector<Candidate> ways_per_node(const Input& input) {
-  return way_with(per_node, input,
-                  input.choice.writers != 0 ? input.choice.writers : input.topology.nodes);
+std::vector<Candidate> candidates_per_node(const Input& input) {
+  return candidate_with(per_node, input,
+                        input.choice.writers != 0 ? input.choice.writers : input.topology.nodes);
 }
 
 std::string files_text(const Candidate& candidate) {
@@ -92,7 +92,7 @@ constinit const Strategy per_process_strategy{
     .name = per_process,
     .group = own_group,
     .within_part = within_group,
-    .candidates = ways_per_process,
+    .candidates = candidates_per_process,
     .seconds = set_s,
 };
 
@@ -100,7 +100,7 @@ constinit const Strategy per_node_strategy{
     .name = per_node,
     .group = group_of_node,
     .within_part = within_group,
-    .candidates = ways_per_node,
+    .candidates = candidates_per_node,
     .seconds = set_s,
     .count_text = files_text,
 };

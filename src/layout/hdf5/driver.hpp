@@ -53,7 +53,7 @@ struct DriverState {
   bool is_direct = false;
   /// The storage in which files that this one refers to are opened for reading; null: none are.
   storage::Storage* others = nullptr;
-  std::unique_ptr<storage::File> own = nullptr;  ///< the file that refers to this one
+  std::unique_ptr<storage::File> own = nullptr;  ///< `file`, where another one refers to it
   model::Overlay overlay;
   /// Of earlier commits that are not in the storage yet, in order.
   std::deque<model::Overlay> under_way;

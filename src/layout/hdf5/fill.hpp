@@ -6,13 +6,13 @@
 
 namespace sluice::layout::hdf5 {
 
-/// Can libhdf5 convert a fill value given as a double to this type?
+/// Is it the type of an integer or a real number, which netCDF's _FillValue can have?
 bool is_number(const Type& type);
 /// Sets the fill value of a dataset of file type `type` before it is created. One set by the user
 /// also marks a variable as partial when the file is opened.
 void set_fill(hid_t creation_list, const model::Definition& definition, hid_t type);
 /// The inverse, for datasets of any program: if a user set a fill value, the variable is partial.
-/// `type`: that of one element of the dataset, as type_in_file() returns it.
+/// `type`: that of one element, as element_type() returns it.
 void read_fill(hid_t creation_list, hid_t type, model::Definition& definition);
 /// netCDF's attribute _FillValue, which must have the type of the variable; numbers only.
 void write_fill_attribute(hid_t dataset, const model::Definition& definition);

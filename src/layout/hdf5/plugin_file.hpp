@@ -30,7 +30,8 @@ struct FilterPlugin {
   bool calls_hdf5 = false;
   /// May several threads call it, of those that do not call libhdf5?
   bool is_reentrant = false;
-  /// The row for can_apply and set_local, which call libhdf5; null: `row_refusal` says why not.
+  /// The row for can_apply and set_local, which call libhdf5; null: `settling_refusal` says
+  /// why not.
   const H5Z_class2_t* settling = nullptr;
   std::string settling_refusal;
   std::string refusal;        ///< why it cannot be used at all; "": it can
