@@ -70,6 +70,27 @@ class Convert(unittest.TestCase):
             self.assertEqual((file.attrs["periodic"], file.attrs["periodic"].dtype), (True, bool))
             self.assertEqual(file["v"].attrs["closed"], False)
 
+    def test_texts_that_a_program_made_lists_of_one(self):
+        """nccopy makes them of the texts of netCDF's type string."""
+        source = new_path()
+        with h5py.File(source, "w") as file:
+            file["flags"] = numpy.array([True, False, True])
+            file["v"] = numpy.arange(3.0)
+        changed = self.converted(source, ending=".nc")
+
+        def make_lists(_, item):
+            for name, value in list(item.attrs.items()):
+                text = value.decode() if isinstance(value, bytes) else value
+                if isinstance(text, str) and name not in ("CLASS", "NAME"):
+                    item.attrs.create(name, [text], dtype=h5py.string_dtype())
+        with h5py.File(changed, "r+") as file:
+            file.visititems(make_lists)
+            self.assertEqual(list(file["flags"].attrs["dtype"]), ["bool"])
+            self.assertEqual(list(file["sluice"].attrs["layout"]), ["netcdf4"])
+        self.assertEqual(sluice("verify", changed).returncode, FINE)
+        with h5py.File(self.converted(changed)) as file:
+            self.assertEqual(file["flags"].dtype, bool)
+
     def test_a_format_without_compression_gets_plain_values(self):
         source = new_path()
         values = numpy.arange(50000.0)

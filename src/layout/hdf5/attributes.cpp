@@ -1,6 +1,7 @@
+#include "layout/hdf5/attributes.hpp"
+
 #include <algorithm>
 #include <limits>
-#include <vector>
 
 #include "layout/hdf5/types.hpp"
 
@@ -37,14 +38,18 @@ bool has_nul(const std::string& text) { return text.find('\0') != std::string::n
 
 void write_values(hid_t owner, const std::string& name, hid_t type, const Dims& dims,
                   const void* values) {
+  write_in_space(owner, name, type, dataspace(dims).get(), dims.volume() != 0 ? values : nullptr);
+}
+
+void write_in_space(hid_t owner, const std::string& name, hid_t type, hid_t space,
+                    const void* values) {
   const std::string what = "attribute " + name;
   if (is_yes(H5Aexists(owner, name.c_str()), what)) {
     check(H5Adelete(owner, name.c_str()), what);
   }
-  const Handle space = dataspace(dims);
   const Handle attribute =
-      own(H5Acreate2(owner, name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT), what);
-  if (dims.volume() != 0) {
+      own(H5Acreate2(owner, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), what);
+  if (values != nullptr) {
     check(H5Awrite(attribute.get(), type, values), what);
   }
 }
@@ -250,6 +255,12 @@ std::optional<AttributeValue> read_attribute(hid_t owner, const std::string& nam
     default:
       return std::nullopt;
   }
+}
+
+std::optional<std::string> read_text_attribute(hid_t owner, const std::string& name) {
+  const auto value = read_attribute(owner, name);
+  const std::string* text = value ? model::text_of(*value) : nullptr;
+  return text != nullptr ? std::optional(*text) : std::nullopt;
 }
 
 std::optional<std::int32_t> only_number(const model::AttributeValue& value) {

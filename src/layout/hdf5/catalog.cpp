@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/fill.hpp"
 #include "layout/hdf5/index.hpp"
 #include "layout/hdf5/signature.hpp"
@@ -77,15 +78,6 @@ void Catalog::require_ours() const {
   }
 }
 
-namespace {
-
-const std::string* only_text(const model::AttributeValue& value) {
-  const auto* list = std::get_if<std::vector<std::string>>(&value);
-  return list != nullptr && list->size() == 1 ? list->data() : std::get_if<std::string>(&value);
-}
-
-}  // namespace
-
 void Catalog::load_log() {
   const QuietErrors quiet;
   if (!has_log(hdf5_.get(), state_.file->path())) {
@@ -105,9 +97,8 @@ void Catalog::load_log() {
   ours_ = true;
   is_part_ = is_yes(H5Aexists(group.get(), part_id_name), state_.file->path());
   recorded_ = read_contents(group.get(), state_.file->path());
-  const auto arranged = read_attribute(group.get(), layout_attribute);
-  const auto* layout_name = arranged ? only_text(*arranged) : nullptr;
-  const auto profile = layout_name != nullptr ? find_profile(*layout_name) : Profile::stacked;
+  const auto layout_name = read_text_attribute(group.get(), layout_attribute);
+  const auto profile = layout_name ? find_profile(*layout_name) : Profile::stacked;
   if (!profile) {
     throw Error(Code::version, state_.file->path() + ": /sluice names an unknown layout: " +
                                    *layout_name + ": use a newer Sluice");

@@ -2,6 +2,7 @@
 #include <bit>
 #include <vector>
 
+#include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/types.hpp"
 

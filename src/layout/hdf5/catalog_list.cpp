@@ -4,6 +4,7 @@
 #include <map>
 
 #include "codec/quantise.hpp"
+#include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/dataset_facts.hpp"
 #include "layout/hdf5/fill.hpp"
@@ -420,9 +421,7 @@ model::Definition Catalog::describe(hid_t dataset, const std::string& name, cons
     definition.dimensions.clear();
   }
   if (type.bytes == 1 && type.kind != Kind::string) {
-    const auto flag = read_attribute(dataset, flag_attribute);
-    const auto* text = flag ? std::get_if<std::string>(&*flag) : nullptr;
-    if (text != nullptr && *text == flag_type) {
+    if (read_text_attribute(dataset, flag_attribute) == flag_type) {
       definition.type = {Kind::boolean, 1};
     }
   }

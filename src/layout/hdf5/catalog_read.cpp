@@ -3,6 +3,7 @@
 #include <array>
 #include <exception>
 
+#include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/filter_plugins.hpp"
 #include "layout/hdf5/types.hpp"

@@ -1,6 +1,7 @@
 // Arrays whose steps follow one another in one dataset.
 #include <algorithm>
 
+#include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/vtkhdf/rules.hpp"

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/driver.hpp"
 #include "layout/hdf5/fill.hpp"
@@ -357,12 +358,6 @@ std::optional<PartSet> read_set(storage::File& file) {
 
 namespace {
 
-std::string read_index_path(hid_t group) {
-  const auto value = read_attribute(group, index_path_name);
-  const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
-  return text != nullptr ? *text : std::string();
-}
-
 std::uint64_t read_id(hid_t group, const char* name, const std::string& path) {
   const auto value = read_attribute(group, name);
   const auto* number = value ? std::get_if<std::int64_t>(&*value) : nullptr;
@@ -391,7 +386,7 @@ PartIdentity read_identity(storage::File& file, std::uint64_t commit) {
   PartIdentity identity;
   identity.set_id = read_id(group.get(), set_id_name, file.path());
   identity.part_id = read_id(group.get(), part_id_name, file.path());
-  identity.index_path = read_index_path(group.get());
+  identity.index_path = read_text_attribute(group.get(), index_path_name).value_or("");
   const Handle commits = own(H5Dopen2(opened, commits_name, H5P_DEFAULT), file.path());
   const Handle space = own(H5Dget_space(commits.get()), file.path());
   const hssize_t words = checked(H5Sget_simple_extent_npoints(space.get()), file.path());

@@ -1,5 +1,6 @@
 #include "layout/hdf5/log.hpp"
 
+#include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/handle.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/netcdf4/rules.hpp"
@@ -36,9 +37,7 @@ bool has_log(hid_t file, const std::string& path) {
 
 std::string layout_of(hid_t file) {
   const Handle group = own(H5Gopen2(file, group_name, H5P_DEFAULT), group_name);
-  const auto value = read_attribute(group.get(), layout_attribute);
-  const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
-  return text != nullptr ? *text : "";
+  return read_text_attribute(group.get(), layout_attribute).value_or("");
 }
 
 bool is_step_group(const std::string& name) {

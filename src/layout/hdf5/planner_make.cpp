@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "layout/chunking.hpp"
+#include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/dataset_facts.hpp"
 #include "layout/hdf5/fill.hpp"
 #include "layout/hdf5/planner.hpp"

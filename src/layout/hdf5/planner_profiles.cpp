@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/planner.hpp"
 #include "layout/hdf5/types.hpp"
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/dataset_facts.hpp"
 #include "layout/hdf5/planner.hpp"
 #include "layout/hdf5/types.hpp"
@@ -96,9 +97,7 @@ vtkhdf::Kind Hdf5Planner::vtk_kind() const {
   std::string text;
   if (has_link(hdf5_.get(), vtk_root)) {
     const Handle group = own(H5Gopen2(hdf5_.get(), vtk_root.c_str(), H5P_DEFAULT), vtk_root);
-    const auto held = read_attribute(group.get(), vtkhdf::type_attribute);
-    const auto* word = held ? std::get_if<std::string>(&*held) : nullptr;
-    text = word != nullptr ? *word : "";
+    text = read_text_attribute(group.get(), vtkhdf::type_attribute).value_or("");
   }
   for (const model::Attribute& attribute : pending_) {
     const auto* word = std::get_if<std::string>(&attribute.value);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/fill.hpp"
 #include "layout/hdf5/log.hpp"
 #include "layout/hdf5/types.hpp"

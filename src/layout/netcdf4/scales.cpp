@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/log.hpp"
 #include "layout/hdf5/types.hpp"
 
@@ -36,30 +37,11 @@ Handle text_type(std::size_t bytes, H5T_cset_t characters) {
   return type;
 }
 
-void put_attribute(hid_t owner, const std::string& name, hid_t type, hid_t space,
-                   const void* value) {
-  const std::string what = "attribute " + name;
-  if (is_yes(H5Aexists(owner, name.c_str()), what)) {
-    check(H5Adelete(owner, name.c_str()), what);
-  }
-  const Handle attribute =
-      own(H5Acreate2(owner, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), what);
-  if (value != nullptr) {
-    check(H5Awrite(attribute.get(), type, value), what);
-  }
-}
-
 /// Terminated by NUL, as the dimension scale specification and netCDF require.
 void put_terminated(hid_t owner, const std::string& name, const std::string& text) {
   const Handle type = text_type(text.size() + 1, H5T_CSET_ASCII);
   const Handle space = hdf5::dataspace({});
-  put_attribute(owner, name, type.get(), space.get(), text.c_str());
-}
-
-std::string text_attribute(hid_t owner, const std::string& name) {
-  const auto value = hdf5::read_attribute(owner, name);
-  const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
-  return text != nullptr ? *text : "";
+  write_in_space(owner, name, type.get(), space.get(), text.c_str());
 }
 
 Handle list_type() { return own(H5Tvlen_create(H5T_STD_REF_OBJ), "DIMENSION_LIST"); }
@@ -176,7 +158,7 @@ void Scales::enter(hid_t dataset, const std::string& path, const std::string& ti
   put_terminated(dataset, "CLASS", "DIMENSION_SCALE");
   put_terminated(dataset, "NAME", title);
   const Handle space = hdf5::dataspace({});
-  put_attribute(dataset, id_name, H5T_NATIVE_INT, space.get(), &scale.id);
+  write_in_space(dataset, id_name, H5T_NATIVE_INT, space.get(), &scale.id);
 }
 
 void Scales::number(hid_t file) {
@@ -185,7 +167,7 @@ void Scales::number(hid_t file) {
     if (scale.id == no_id && !is_in_group(path)) {
       const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
       scale.id = new_id(path);
-      put_attribute(dataset.get(), id_name, H5T_NATIVE_INT, space.get(), &scale.id);
+      write_in_space(dataset.get(), id_name, H5T_NATIVE_INT, space.get(), &scale.id);
     }
   }
 }
@@ -232,7 +214,7 @@ void Scales::attach(hid_t file, hid_t dataset, const std::string& path,
   }
   const Handle type = list_type();
   const Handle space = hdf5::dataspace({scales.size()});
-  put_attribute(dataset, list_name, type.get(), space.get(), list.data());
+  write_in_space(dataset, list_name, type.get(), space.get(), list.data());
 }
 
 void Scales::remove(hid_t file, const std::string& path) {
@@ -267,7 +249,7 @@ void Scales::seal(hid_t file) {
     if (scale.id != next) {
       const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
       scale.id = next;
-      put_attribute(dataset.get(), id_name, H5T_NATIVE_INT, scalar.get(), &scale.id);
+      write_in_space(dataset.get(), id_name, H5T_NATIVE_INT, scalar.get(), &scale.id);
     }
     ++next;
   }
@@ -285,12 +267,12 @@ void Scales::seal(hid_t file) {
       continue;
     }
     const Handle space = hdf5::dataspace({scale.references.size()});
-    put_attribute(dataset.get(), "REFERENCE_LIST", type.get(), space.get(),
-                  scale.references.data());
+    write_in_space(dataset.get(), "REFERENCE_LIST", type.get(), space.get(),
+                   scale.references.data());
   }
 }
 
-bool is_scale(hid_t dataset) { return text_attribute(dataset, "CLASS") == "DIMENSION_SCALE"; }
+bool is_scale(hid_t dataset) { return read_text_attribute(dataset, "CLASS") == "DIMENSION_SCALE"; }
 
 bool is_attached(hid_t dataset, const std::string& path) {
   return is_yes(H5Aexists(dataset, list_name), path);
@@ -376,7 +358,8 @@ std::string without_prefix(const std::string& path) {
 }
 
 bool is_plain_scale(hid_t dataset) {
-  return text_attribute(dataset, "NAME").rfind(plain_title, 0) == 0 && is_scale(dataset);
+  return read_text_attribute(dataset, "NAME").value_or("").starts_with(plain_title) &&
+         is_scale(dataset);
 }
 
 Use use_of(hid_t dataset, const std::string& path) {
@@ -395,7 +378,7 @@ void write_attribute(hid_t owner, const std::string& name, const model::Attribut
   if (const auto* flag = std::get_if<bool>(&value)) {
     const Handle space = hdf5::dataspace({});
     const std::int8_t byte = *flag ? 1 : 0;
-    put_attribute(owner, name, H5T_STD_I8LE, space.get(), &byte);
+    write_in_space(owner, name, H5T_STD_I8LE, space.get(), &byte);
     return;
   }
   const auto* text = std::get_if<std::string>(&value);
@@ -409,7 +392,7 @@ void write_attribute(hid_t owner, const std::string& name, const model::Attribut
   }
   const bool is_empty = text->empty();
   const Handle space = is_empty ? own(H5Screate(H5S_NULL), name) : hdf5::dataspace({});
-  put_attribute(owner, name, type.get(), space.get(), is_empty ? nullptr : text->data());
+  write_in_space(owner, name, type.get(), space.get(), is_empty ? nullptr : text->data());
 }
 
 bool is_flag(hid_t owner, const std::string& name) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/openpmd/attributes.hpp"
 
