@@ -7,6 +7,7 @@
 
 #include "codec/quantise.hpp"
 #include "layout/hdf5/catalog.hpp"
+#include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/driver.hpp"
 #include "layout/hdf5/elements.hpp"
 #include "layout/hdf5/links.hpp"
@@ -233,9 +234,7 @@ class Carrier {
     const Handle named = type_in_new(held.get(), path);
     const Handle space = own(H5Dget_space(old_one.get()), path);
     const Handle list = own(H5Dget_create_plist(old_one.get()), path);
-    const Handle new_one = own(H5Dcreate2(into_.get(), path.c_str(), named.get(), space.get(),
-                                          H5P_DEFAULT, list.get(), H5P_DEFAULT),
-                               path);
+    const Handle new_one = create_dataset(into_.get(), path, named.get(), space.get(), list.get());
     try {
       if (H5Dget_storage_size(old_one.get()) != 0) {
         copy_rows(old_one.get(), new_one.get(), path);

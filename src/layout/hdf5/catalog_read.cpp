@@ -5,6 +5,7 @@
 
 #include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/catalog.hpp"
+#include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/filter_plugins.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/hdf5/virtual_sources.hpp"
@@ -21,21 +22,6 @@ using model::Box;
 using model::Dims;
 
 namespace {
-
-Dims extents_of(hid_t dataset, const std::string& name) {
-  const Handle space = own(H5Dget_space(dataset), name);
-  const int rank = H5Sget_simple_extent_ndims(space.get());
-  std::array<hsize_t, model::max_rank> extents{};
-  if (rank < 0 || rank > model::max_rank) {
-    throw Error(Code::damaged, name + ": has another number of dimensions than before");
-  }
-  checked(H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr), name);
-  Dims dims;
-  for (int d = 0; d < rank; ++d) {
-    dims.push_back(extents[static_cast<std::size_t>(d)]);
-  }
-  return dims;
-}
 
 /// Negative if it fails, as in libhdf5.
 herr_t read_chunk(hid_t dataset, const hsize_t* at, std::uint32_t& mask, void* buffer,
@@ -57,7 +43,7 @@ Placement Catalog::locate(std::uint32_t variable, std::uint64_t step, const Box&
   const model::Definition& definition = stored.definition;
   const hid_t found = dataset(variable, step);
   const Dims shape =
-      is_grouped(variable) && found >= 0 ? extents_of(found, definition.name) : definition.shape;
+      is_grouped(variable) && found >= 0 ? dims_of(found, definition.name) : definition.shape;
   if (shape.rank() != definition.shape.rank()) {
     throw Error(Code::damaged, definition.name + ", step " + std::to_string(step) +
                                    ": has another number of dimensions than the other steps");
@@ -81,7 +67,7 @@ Placement Catalog::locate(std::uint32_t variable, std::uint64_t step, const Box&
   }
   if (!addresses.empty() && address != HADDR_UNDEF) {
     const bool is_stacked = definition.stepped && !is_grouped(variable);
-    const bool is_there = !is_stacked || step < extents_of(found, definition.name)[0];
+    const bool is_there = !is_stacked || step < dims_of(found, definition.name)[0];
     addresses[0] = !is_there
                        ? absent
                        : address + (is_stacked ? step * shape.volume() * definition.type.bytes : 0);
@@ -120,7 +106,7 @@ void Catalog::visit_chunks(
   const hid_t found = dataset(variable, step);
   const bool is_longer = definition.stepped && !is_grouped(variable);
   const std::uint64_t first = is_longer ? first_row(variable, step) : 0;
-  if (is_longer && found >= 0 && first >= extents_of(found, definition.name)[0]) {
+  if (is_longer && found >= 0 && first >= dims_of(found, definition.name)[0]) {
     return;  // netCDF programs extend only the variables that they write
   }
   // Only the address and the size of a chunk are recorded: nothing is read into it.
@@ -165,7 +151,7 @@ void Catalog::read(std::uint32_t variable, std::uint64_t step, const Box& box,
   require_filters(found, definition.name);
   const bool is_longer = definition.stepped && !is_grouped(variable);
   const std::uint64_t first = is_longer ? first_row(variable, step) : 0;
-  if (is_longer && first >= extents_of(found, definition.name)[0]) {
+  if (is_longer && first >= dims_of(found, definition.name)[0]) {
     return;  // a copy that another program made while the variable had no such step
   }
   const std::size_t lead = this->lead(variable);
@@ -221,7 +207,7 @@ std::vector<std::uint64_t> Catalog::rows_by_step(std::uint32_t variable) {
   if (is_grouped(variable)) {
     for (std::uint64_t step = 0; step < steps_; ++step) {
       const hid_t found = dataset(variable, step);
-      rows[step] = found >= 0 ? extents_of(found, definition.name)[0] : 0;
+      rows[step] = found >= 0 ? dims_of(found, definition.name)[0] : 0;
     }
   } else {
     const std::string name = length_name(definition.name);
@@ -230,18 +216,10 @@ std::vector<std::uint64_t> Catalog::rows_by_step(std::uint32_t variable) {
                                      ": its rows vary, but there is no " + name);
     }
     const Handle lengths = open_lengths(name, definition.name);
-    const Dims extents = extents_of(lengths.get(), name);
+    const Dims extents = dims_of(lengths.get(), name);
     rows.resize(extents.rank() == 1 ? std::min(steps_, extents[0]) : 0);
-    const hsize_t start = 0;
-    const hsize_t count = rows.size();
-    const Handle space = own(H5Dget_space(lengths.get()), name);
-    if (count != 0) {
-      check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &start, nullptr, &count, nullptr),
-            name);
-      const Handle memory = dataspace({count});
-      check(H5Dread(lengths.get(), H5T_NATIVE_UINT64, memory.get(), space.get(), H5P_DEFAULT,
-                    rows.data()),
-            name);
+    if (!rows.empty()) {
+      read_rows(lengths.get(), name, H5T_NATIVE_UINT64, 0, {rows.size()}, rows.data());
     }
     rows.resize(steps_, 0);
   }
@@ -267,15 +245,8 @@ std::vector<std::uint64_t> Catalog::checksum_words(const CommitRow& commit) {
     return words;
   }
   const Handle dataset = own(H5Dopen2(hdf5_.get(), checksums_name, H5P_DEFAULT), checksums_name);
-  const Handle space = own(H5Dget_space(dataset.get()), checksums_name);
-  const hsize_t start = commit.first_word;
-  const hsize_t count = commit.word_count;
-  check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &start, nullptr, &count, nullptr),
-        checksums_name);
-  const Handle memory = dataspace({commit.word_count});
-  check(H5Dread(dataset.get(), H5T_NATIVE_UINT64, memory.get(), space.get(), H5P_DEFAULT,
-                words.data()),
-        checksums_name);
+  read_rows(dataset.get(), checksums_name, H5T_NATIVE_UINT64, commit.first_word,
+            {commit.word_count}, words.data());
   return words;
 }
 

@@ -8,6 +8,7 @@
 
 #include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/catalog.hpp"
+#include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/driver.hpp"
 #include "layout/hdf5/fill.hpp"
 #include "layout/hdf5/signature.hpp"
@@ -123,8 +124,7 @@ class IndexWriter {
     make_groups(name);
     check(H5Pset_obj_track_times(list, false), name);
     check(H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), name);
-    return own(H5Dcreate2(hdf5_.get(), name.c_str(), type, space, H5P_DEFAULT, list, H5P_DEFAULT),
-               name);
+    return create_dataset(hdf5_.get(), name, type, space, list);
   }
 
   Handle make_filled(const std::string& name, hid_t type, const Dims& dims, const void* data) {
@@ -392,15 +392,9 @@ PartIdentity read_identity(storage::File& file, std::uint64_t commit) {
   const hssize_t words = checked(H5Sget_simple_extent_npoints(space.get()), file.path());
   identity.commits = static_cast<std::uint64_t>(words) / CommitRow::words;
   if (commit < identity.commits) {
-    const hsize_t start[2] = {commit, 0};
-    const hsize_t count[2] = {1, CommitRow::words};
     std::array<std::uint64_t, CommitRow::words> row{};
-    check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, count, nullptr),
-          file.path());
-    const Handle memory = dataspace({1, CommitRow::words});
-    check(H5Dread(commits.get(), H5T_NATIVE_UINT64, memory.get(), space.get(), H5P_DEFAULT,
-                  row.data()),
-          file.path());
+    read_rows(commits.get(), file.path(), H5T_NATIVE_UINT64, commit, {1, CommitRow::words},
+              row.data());
     identity.stamp_ns = CommitRow::unpack(row).modified_ns;
   }
   return identity;

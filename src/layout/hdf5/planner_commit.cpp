@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/planner.hpp"
 #include "layout/hdf5/types.hpp"
 
@@ -75,20 +76,16 @@ CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
 }
 
 void Hdf5Planner::extend(std::uint32_t variable, std::uint64_t steps) {
-  std::array<hsize_t, model::max_rank> extent{};
+  const model::Definition& definition = definitions_[variable];
   if (made_[variable].slot != 0) {
-    const Dims& rows = definitions_[variable].shape;
-    std::copy(rows.begin(), rows.end(), extent.begin());
-    extent[0] = model::checked_product(steps, made_[variable].slot, "rows of all steps");
-    check(H5Dset_extent(dataset(variable), extent.data()), definitions_[variable].name);
+    set_extent(dataset(variable),
+               definition.shape_of(
+                   model::checked_product(steps, made_[variable].slot, "rows of all steps")),
+               definition.name);
     return;
   }
-  extent[0] = steps;
-  const Dims shape = dims_in_file(profile_, definitions_[variable], definitions_[variable].shape);
-  for (int d = 0; d < shape.rank(); ++d) {
-    extent[static_cast<std::size_t>(d) + 1] = shape[d];
-  }
-  check(H5Dset_extent(dataset(variable), extent.data()), definitions_[variable].name);
+  const Dims shape = dims_in_file(profile_, definition, definition.shape);
+  set_extent(dataset(variable), shape.with_front(steps), definition.name);
 }
 
 Placement Hdf5Planner::place_fixed(std::uint32_t variable) {
@@ -192,8 +189,7 @@ Placement Hdf5Planner::place_checksums(std::uint64_t words, CommitRow& row) {
   }
   const std::uint64_t chunks = (words + checksum_chunk_words_ - 1) / checksum_chunk_words_;
   const hid_t dataset = own_dataset(own_.checksums, checksums_name);
-  const hsize_t extent = (checksum_chunks_ + chunks) * checksum_chunk_words_;
-  check(H5Dset_extent(dataset, &extent), checksums_name);
+  set_extent(dataset, {(checksum_chunks_ + chunks) * checksum_chunk_words_}, checksums_name);
   std::vector<std::uint64_t> addresses;
   for (std::uint64_t i = 0; i < chunks; ++i) {
     const hsize_t at = (checksum_chunks_ + i) * checksum_chunk_words_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/planner.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -20,8 +21,7 @@ void Hdf5Planner::drop_steps(std::uint64_t steps, std::int64_t modified_ns) {
     }
   }
   if (has_time_ && !is_grouped(profile_)) {
-    const hsize_t extent = steps;
-    check(H5Dset_extent(own_dataset(own_.time, time_name), &extent), time_name);
+    set_extent(own_dataset(own_.time, time_name), {steps}, time_name);
   }
   for (std::uint64_t step = steps; step < steps_ && is_grouped(profile_); ++step) {
     const std::string group = group_of(step);
@@ -52,8 +52,7 @@ void Hdf5Planner::keep_rows_below(std::uint64_t steps) {
     }
   }
   rows_ = kept.size() / CommitRow::words;
-  const hsize_t extent[2] = {rows_, CommitRow::words};
-  check(H5Dset_extent(dataset, extent), commits_name);
+  set_extent(dataset, {rows_, CommitRow::words}, commits_name);
   if (!kept.empty()) {
     check(H5Dwrite(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, kept.data()),
           commits_name);

@@ -1,7 +1,7 @@
 // Compressed variables: filters, and the addresses of tiles whose sizes came from their owners.
 #include <algorithm>
-#include <array>
 
+#include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/filter_plugins.hpp"
 #include "layout/hdf5/planner.hpp"
 #include "layout/hdf5/types.hpp"
@@ -34,14 +34,10 @@ void Hdf5Planner::make_encoded_fixed(std::uint32_t variable, hid_t list) {
   const model::Definition& definition = definitions_[variable];
   const Handle type = type_in_file(profile_, definition.type);
   const Handle space = dataspace(dims_in_file(profile_, definition, definition.shape));
-  const Dims tile = dims_in_file(profile_, definition, made_[variable].tile);
-  std::array<hsize_t, model::max_rank> chunk{};
-  std::copy(tile.begin(), tile.end(), chunk.begin());
-  check(H5Pset_chunk(list, tile.rank(), chunk.data()), definition.name);
+  set_chunk(list, dims_in_file(profile_, definition, made_[variable].tile), definition.name);
   set_filters(variable, list);
-  made_[variable].dataset = own(H5Dcreate2(hdf5_.get(), definition.name.c_str(), type.get(),
-                                           space.get(), H5P_DEFAULT, list, H5P_DEFAULT),
-                                definition.name);
+  made_[variable].dataset =
+      create_dataset(hdf5_.get(), definition.name, type.get(), space.get(), list);
 }
 
 void Hdf5Planner::prepare_encoded(const Touched& touched) {

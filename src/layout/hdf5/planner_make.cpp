@@ -1,12 +1,12 @@
 // Creates the objects of a file: groups, datasets, attributes, the log in /sluice.
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
 #include "layout/chunking.hpp"
 #include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/dataset_facts.hpp"
+#include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/fill.hpp"
 #include "layout/hdf5/planner.hpp"
 #include "layout/hdf5/types.hpp"
@@ -17,23 +17,13 @@ using model::Dims;
 
 Handle make_growing(hid_t file, const char* name, hid_t type, const Dims& dims, const Dims& chunk,
                     const void* fill) {
-  std::array<hsize_t, model::max_rank> extent{};
-  std::array<hsize_t, model::max_rank> limit{};
-  std::array<hsize_t, model::max_rank> tile{};
-  for (int d = 0; d < dims.rank(); ++d) {
-    const auto i = static_cast<std::size_t>(d);
-    extent[i] = dims[d];
-    limit[i] = d == 0 ? H5S_UNLIMITED : dims[d];
-    tile[i] = chunk[d];
-  }
-  const Handle space = own(H5Screate_simple(dims.rank(), extent.data(), limit.data()), name);
   const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), name);
-  check(H5Pset_chunk(list.get(), dims.rank(), tile.data()), name);
+  set_chunk(list.get(), chunk, name);
   if (fill != nullptr) {
     check(H5Pset_fill_value(list.get(), type, fill), name);
   }
   check(H5Pset_obj_track_times(list.get(), false), name);
-  return own(H5Dcreate2(file, name, type, space.get(), H5P_DEFAULT, list.get(), H5P_DEFAULT), name);
+  return create_dataset(file, name, type, growing_space(dims, name).get(), list.get());
 }
 
 namespace {
@@ -168,8 +158,6 @@ void Hdf5Planner::make_fixed(std::uint32_t variable, hid_t list, bool places_now
     make_encoded_fixed(variable, list);
     return;
   }
-  const Handle type = type_in_file(profile_, definition.type);
-  const Handle space = dataspace(dims_in_file(profile_, definition, definition.shape));
   check(H5Pset_layout(list, H5D_CONTIGUOUS), definition.name);
   check(H5Pset_alloc_time(list, places_now ? H5D_ALLOC_TIME_EARLY : H5D_ALLOC_TIME_LATE),
         definition.name);
@@ -178,9 +166,10 @@ void Hdf5Planner::make_fixed(std::uint32_t variable, hid_t list, bool places_now
   const bool is_filled = definition.partial && !places_now;
   check(H5Pset_fill_time(list, is_filled ? H5D_FILL_TIME_IFSET : H5D_FILL_TIME_NEVER),
         definition.name);
-  made_[variable].dataset = own(H5Dcreate2(hdf5_.get(), definition.name.c_str(), type.get(),
-                                           space.get(), H5P_DEFAULT, list, H5P_DEFAULT),
-                                definition.name);
+  const Handle type = type_in_file(profile_, definition.type);
+  const Handle space = dataspace(dims_in_file(profile_, definition, definition.shape));
+  made_[variable].dataset =
+      create_dataset(hdf5_.get(), definition.name, type.get(), space.get(), list);
 }
 
 void Hdf5Planner::make_stepped(std::uint32_t variable, hid_t list) {
@@ -192,23 +181,11 @@ void Hdf5Planner::make_stepped(std::uint32_t variable, hid_t list) {
   const Handle type = type_in_file(profile_, definition.type);
   const Dims shape = dims_in_file(profile_, definition, definition.shape);
   const Dims tile = dims_in_file(profile_, definition, made_[variable].tile);
-  const int rank = shape.rank() + 1;
-  std::array<hsize_t, model::max_rank> extent{};
-  std::array<hsize_t, model::max_rank> limit{};
-  std::array<hsize_t, model::max_rank> chunk{};
-  limit[0] = H5S_UNLIMITED;
-  chunk[0] = 1;
-  for (int d = 1; d < rank; ++d) {
-    const auto i = static_cast<std::size_t>(d);
-    extent[i] = limit[i] = shape[d - 1];
-    chunk[i] = tile[d - 1];
-  }
-  const Handle space = own(H5Screate_simple(rank, extent.data(), limit.data()), definition.name);
-  check(H5Pset_chunk(list, rank, chunk.data()), definition.name);
+  const Handle space = growing_space(shape.with_front(0), definition.name);
+  set_chunk(list, tile.with_front(1), definition.name);
   set_filters(variable, list);
-  made_[variable].dataset = own(H5Dcreate2(hdf5_.get(), definition.name.c_str(), type.get(),
-                                           space.get(), H5P_DEFAULT, list, H5P_DEFAULT),
-                                definition.name);
+  made_[variable].dataset =
+      create_dataset(hdf5_.get(), definition.name, type.get(), space.get(), list);
 }
 
 void Hdf5Planner::make_all() {
@@ -312,31 +289,15 @@ void Hdf5Planner::append_time(std::uint64_t step, double time) {
     make_time();
   }
   const hid_t dataset = own_dataset(own_.time, time_name);
-  const hsize_t extent = step + 1;
-  check(H5Dset_extent(dataset, &extent), time_name);
-  const Handle space = own(H5Dget_space(dataset), time_name);
-  const hsize_t start = step;
-  const hsize_t count = 1;
-  check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &start, nullptr, &count, nullptr),
-        time_name);
-  const Handle one = own(H5Screate_simple(1, &count, nullptr), time_name);
-  check(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, one.get(), space.get(), H5P_DEFAULT, &time),
-        time_name);
+  set_extent(dataset, {step + 1}, time_name);
+  write_rows(dataset, time_name, H5T_NATIVE_DOUBLE, step, {1}, &time);
 }
 
 void Hdf5Planner::append_row(const CommitRow& row) {
   const hid_t dataset = own_dataset(own_.commits, commits_name);
-  const hsize_t extent[2] = {rows_ + 1, CommitRow::words};
-  check(H5Dset_extent(dataset, extent), commits_name);
-  const Handle space = own(H5Dget_space(dataset), commits_name);
-  const hsize_t start[2] = {rows_, 0};
-  const hsize_t count[2] = {1, CommitRow::words};
-  check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, count, nullptr),
-        commits_name);
-  const Handle one = own(H5Screate_simple(2, count, nullptr), commits_name);
+  set_extent(dataset, {rows_ + 1, CommitRow::words}, commits_name);
   const auto words = row.pack();
-  check(H5Dwrite(dataset, H5T_NATIVE_UINT64, one.get(), space.get(), H5P_DEFAULT, words.data()),
-        commits_name);
+  write_rows(dataset, commits_name, H5T_NATIVE_UINT64, rows_, {1, CommitRow::words}, words.data());
   ++rows_;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "layout/hdf5/attributes.hpp"
+#include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/planner.hpp"
 #include "layout/hdf5/types.hpp"
 
@@ -38,9 +39,7 @@ void Hdf5Planner::make_prototype(std::uint32_t variable) {
   const Handle type = type_in_file(profile_, definition.type);
   const Handle space = dataspace(definition.shape);
   check(H5Pset_alloc_time(list.get(), H5D_ALLOC_TIME_LATE), path);
-  const Handle dataset = own(H5Dcreate2(hdf5_.get(), path.c_str(), type.get(), space.get(),
-                                        H5P_DEFAULT, list.get(), H5P_DEFAULT),
-                             path);
+  const Handle dataset = create_dataset(hdf5_.get(), path, type.get(), space.get(), list.get());
   mark(profile_, dataset.get(), definition);
   for (const model::Attribute& attribute : inherited_) {
     if (had_attributes && attribute.owner == definition.name) {
@@ -79,9 +78,7 @@ Placement Hdf5Planner::place_group(const Touched& touched, std::uint64_t step) {
   const Handle space = dataspace(definition.shape);
   check(H5Pset_alloc_time(list.get(), H5D_ALLOC_TIME_EARLY), path);
   check(H5Pset_fill_time(list.get(), H5D_FILL_TIME_NEVER), path);
-  const Handle dataset = own(H5Dcreate2(hdf5_.get(), path.c_str(), type.get(), space.get(),
-                                        H5P_DEFAULT, list.get(), H5P_DEFAULT),
-                             path);
+  const Handle dataset = create_dataset(hdf5_.get(), path, type.get(), space.get(), list.get());
   definition.varying = false;  // the number of rows is that of the dataset itself
   mark(profile_, dataset.get(), definition);
   for (const model::Attribute& attribute : inherited_) {

@@ -1,11 +1,11 @@
 // The group VTKHDF: arrays whose steps follow one another in one dataset, and the numbers by which
 // VTK finds them there (layout/vtkhdf/steps).
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/dataset_facts.hpp"
+#include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/planner.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/vtkhdf/attributes.hpp"
@@ -32,12 +32,6 @@ Dims extents_in(hid_t dataset, const std::string& path) {
   return extents_of_rank(dataset, is_table ? 2 : 1, path);
 }
 
-void set_extent(hid_t dataset, const Dims& extent, const std::string& path) {
-  std::array<hsize_t, model::max_rank> lengths{};
-  std::copy(extent.begin(), extent.end(), lengths.begin());
-  check(H5Dset_extent(dataset, lengths.data()), path);
-}
-
 /// Elements of a list, or rows of a table, that are there; 0 where there is none.
 std::uint64_t length_of(hid_t file, const std::string& path) {
   if (!has_link(file, path)) {
@@ -47,45 +41,30 @@ std::uint64_t length_of(hid_t file, const std::string& path) {
   return extents_in(dataset.get(), path)[0];
 }
 
-std::uint64_t number_at(hid_t file, const std::string& path, hsize_t at) {
-  if (!has_link(file, path)) {
+std::uint64_t number_at(hid_t file, const std::string& path, std::uint64_t at) {
+  if (at >= length_of(file, path)) {
     return 0;
   }
   const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
-  if (at >= extents_in(dataset.get(), path)[0]) {
-    return 0;
-  }
-  const Handle space = own(H5Dget_space(dataset.get()), path);
-  const hsize_t one = 1;
-  check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &at, nullptr, &one, nullptr), path);
-  const Handle memory = dataspace({1});
   std::uint64_t value = 0;
-  check(H5Dread(dataset.get(), H5T_NATIVE_UINT64, memory.get(), space.get(), H5P_DEFAULT, &value),
-        path);
+  read_rows(dataset.get(), path, H5T_NATIVE_UINT64, at, {1}, &value);
   return value;
 }
 
-/// Rows of `columns` values (0: single ones) from row `first` on.
-void write_rows(hid_t dataset, const std::string& path, hid_t type, std::uint64_t first,
-                std::uint64_t rows, std::uint64_t columns, const void* values) {
-  const int rank = columns == 0 ? 1 : 2;
-  Dims extent = extents_of_rank(dataset, rank, path);
+/// Makes a dataset longer, if these rows are beyond its end, and writes them.
+void put_rows(hid_t dataset, const std::string& path, hid_t type, std::uint64_t first,
+              const Dims& shape, const void* values) {
+  Dims extent = extents_of_rank(dataset, shape.rank(), path);
   const Handle list = own(H5Dget_create_plist(dataset), path);
   if (H5Pget_layout(list.get()) != H5D_CHUNKED) {
     // Also of external files, which libhdf5 would write by its own calls of the system.
     throw Error(Code::damaged, path + ": is not in chunks, as Sluice writes it");
   }
-  extent[0] = std::max<std::uint64_t>(extent[0], first + rows);
+  extent[0] = std::max(extent[0], first + shape[0]);
   set_extent(dataset, extent, path);
-  if (rows == 0) {
-    return;
+  if (shape[0] != 0) {
+    write_rows(dataset, path, type, first, shape, values);
   }
-  const Handle space = own(H5Dget_space(dataset), path);
-  const hsize_t start[2] = {first, 0};
-  const hsize_t count[2] = {rows, columns};
-  check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start, nullptr, count, nullptr), path);
-  const Handle memory = own(H5Screate_simple(rank, count, nullptr), path);
-  check(H5Dwrite(dataset, type, memory.get(), space.get(), H5P_DEFAULT, values), path);
 }
 
 }  // namespace
@@ -138,22 +117,13 @@ void Hdf5Planner::make_in_a_row(std::uint32_t variable, hid_t list) {
     }
   }
   made.slot = vtkhdf::slot_of(most, made.tile[0], least);
-  std::array<hsize_t, model::max_rank> extent{};
-  std::array<hsize_t, model::max_rank> limit{};
-  std::array<hsize_t, model::max_rank> chunk{};
-  std::copy(definition.shape.begin(), definition.shape.end(), extent.begin());
-  std::copy(definition.shape.begin(), definition.shape.end(), limit.begin());
-  std::copy(made.tile.begin(), made.tile.end(), chunk.begin());
-  extent[0] = 0;
-  limit[0] = H5S_UNLIMITED;
-  const int rank = definition.shape.rank();
+  Dims none = definition.shape;
+  none[0] = 0;
   const Handle type = type_in_file(profile_, definition.type);
-  const Handle space = own(H5Screate_simple(rank, extent.data(), limit.data()), definition.name);
-  check(H5Pset_chunk(list, rank, chunk.data()), definition.name);
+  const Handle space = growing_space(none, definition.name);
+  set_chunk(list, made.tile, definition.name);
   set_filters(variable, list);
-  made.dataset = own(H5Dcreate2(hdf5_.get(), definition.name.c_str(), type.get(), space.get(),
-                                H5P_DEFAULT, list, H5P_DEFAULT),
-                     definition.name);
+  made.dataset = create_dataset(hdf5_.get(), definition.name, type.get(), space.get(), list);
   write_attribute(made.dataset.get(), step_rows_attribute,
                   std::vector<std::int64_t>{static_cast<std::int64_t>(made.slot),
                                             static_cast<std::int64_t>(most)});
@@ -162,20 +132,19 @@ void Hdf5Planner::make_in_a_row(std::uint32_t variable, hid_t list) {
 void Hdf5Planner::write_numbers(const vtkhdf::Numbers& numbers) {
   const std::string& path = numbers.path;
   const bool is_there = has_link(hdf5_.get(), path);
-  const std::uint64_t rows = numbers.columns == 0 ? numbers.values.size() : 1;
-  if (is_there && numbers.is_zeros && length_of(hdf5_.get(), path) >= rows) {
+  const std::uint64_t columns = numbers.columns;
+  const Dims rows = columns == 0 ? Dims{numbers.values.size()} : Dims{1, columns};
+  if (is_there && numbers.is_zeros && length_of(hdf5_.get(), path) >= rows[0]) {
     return;
   }
   if (!is_there) {
     make_groups(path);
     const hid_t type = numbers.bytes ? H5T_STD_U8LE : H5T_STD_I64LE;
-    const std::uint64_t columns = numbers.columns;
     make_growing(hdf5_.get(), path.c_str(), type, columns == 0 ? Dims{0} : Dims{0, columns},
                  columns == 0 ? Dims{numbers_per_chunk} : Dims{numbers_per_chunk / 4, columns});
   }
   const Handle dataset = own(H5Dopen2(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
-  write_rows(dataset.get(), path, H5T_STD_I64LE, numbers.first, rows, numbers.columns,
-             numbers.values.data());
+  put_rows(dataset.get(), path, H5T_STD_I64LE, numbers.first, rows, numbers.values.data());
 }
 
 /// What a program need not say: the version, and of an image where it is.
@@ -288,7 +257,7 @@ void Hdf5Planner::append_vtk_step(const CommitRequest& request) {
   }
   const double time = std::isnan(request.time) ? static_cast<double>(planned_step_) : request.time;
   const Handle values = own(H5Dopen2(hdf5_.get(), values_name.c_str(), H5P_DEFAULT), values_name);
-  write_rows(values.get(), values_name, H5T_NATIVE_DOUBLE, planned_step_, 1, 0, &time);
+  put_rows(values.get(), values_name, H5T_NATIVE_DOUBLE, planned_step_, {1}, &time);
   write_vtk_defaults(kind, true);
   say_vtk_steps(planned_step_ + 1);
 }

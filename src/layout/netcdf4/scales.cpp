@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "layout/hdf5/attributes.hpp"
+#include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/log.hpp"
 #include "layout/hdf5/types.hpp"
 
@@ -184,9 +185,7 @@ void Scales::make_plain(hid_t file, const std::string& path, const Use& use) {
     check(H5Pset_chunk(list.get(), 1, &chunk), path);
   }
   const Handle space = own(H5Screate_simple(1, &extent, &limit), path);
-  const Handle dataset = own(H5Dcreate2(file, path.c_str(), H5T_IEEE_F32BE, space.get(),
-                                        H5P_DEFAULT, list.get(), H5P_DEFAULT),
-                             path);
+  const Handle dataset = create_dataset(file, path, H5T_IEEE_F32BE, space.get(), list.get());
   std::array<char, 24> digits{};
   std::snprintf(digits.data(), digits.size(), "%10llu", static_cast<unsigned long long>(use.size));
   enter(dataset.get(), path, std::string(plain_title) + digits.data());

@@ -1,0 +1,79 @@
+#include "layout/hdf5/datasets.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "layout/hdf5/dataset_facts.hpp"
+#include "layout/hdf5/types.hpp"
+
+namespace sluice::layout::hdf5 {
+
+using model::Dims;
+
+namespace {
+
+using Numbers = std::array<hsize_t, model::max_rank>;
+
+Numbers numbers_of(const Dims& dims) {
+  Numbers numbers{};
+  std::copy(dims.begin(), dims.end(), numbers.begin());
+  return numbers;
+}
+
+/// The dataspace of a dataset, in which the rows are selected.
+Handle selected_rows(hid_t dataset, const std::string& path, std::uint64_t first,
+                     const Dims& shape) {
+  Handle space = own(H5Dget_space(dataset), path);
+  if (checked(H5Sget_simple_extent_ndims(space.get()), path) != shape.rank()) {
+    throw Error(Code::damaged, path + ": has another number of dimensions than it should");
+  }
+  const Numbers start{first};
+  const Numbers count = numbers_of(shape);
+  check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(),
+                            nullptr),
+        path);
+  return space;
+}
+
+}  // namespace
+
+Handle growing_space(const Dims& dims, const std::string& path) {
+  const Numbers extent = numbers_of(dims);
+  Numbers limit = extent;
+  limit[0] = H5S_UNLIMITED;
+  return own(H5Screate_simple(dims.rank(), extent.data(), limit.data()), path);
+}
+
+void set_chunk(hid_t list, const Dims& chunk, const std::string& path) {
+  check(H5Pset_chunk(list, chunk.rank(), numbers_of(chunk).data()), path);
+}
+
+Handle create_dataset(hid_t file, const std::string& path, hid_t type, hid_t space, hid_t list) {
+  return own(H5Dcreate2(file, path.c_str(), type, space, H5P_DEFAULT, list, H5P_DEFAULT), path);
+}
+
+Dims dims_of(hid_t dataset, const std::string& path) {
+  const Handle space = own(H5Dget_space(dataset), path);
+  if (checked(H5Sget_simple_extent_ndims(space.get()), path) > model::max_rank) {
+    throw Error(Code::damaged, path + ": has more dimensions than Sluice reads");
+  }
+  return extents_of(space.get()).dims;
+}
+
+void set_extent(hid_t dataset, const Dims& dims, const std::string& path) {
+  check(H5Dset_extent(dataset, numbers_of(dims).data()), path);
+}
+
+void read_rows(hid_t dataset, const std::string& path, hid_t type, std::uint64_t first,
+               const Dims& shape, void* values) {
+  const Handle space = selected_rows(dataset, path, first, shape);
+  check(H5Dread(dataset, type, dataspace(shape).get(), space.get(), H5P_DEFAULT, values), path);
+}
+
+void write_rows(hid_t dataset, const std::string& path, hid_t type, std::uint64_t first,
+                const Dims& shape, const void* values) {
+  const Handle space = selected_rows(dataset, path, first, shape);
+  check(H5Dwrite(dataset, type, dataspace(shape).get(), space.get(), H5P_DEFAULT, values), path);
+}
+
+}  // namespace sluice::layout::hdf5

@@ -1,0 +1,30 @@
+// Datasets of HDF5: how one is created and extended, and rows of one that is a table or a list.
+#pragma once
+
+#include <string>
+
+#include "layout/hdf5/handle.hpp"
+#include "model/dims.hpp"
+
+namespace sluice::layout::hdf5 {
+
+/// A dataspace of `dims` whose first dimension has no limit.
+Handle growing_space(const model::Dims& dims, const std::string& path);
+/// Sets the chunks of a creation list.
+void set_chunk(hid_t list, const model::Dims& chunk, const std::string& path);
+/// Creates the dataset at `path`, whose groups are there. `list`: how, or H5P_DEFAULT.
+Handle create_dataset(hid_t file, const std::string& path, hid_t type, hid_t space, hid_t list);
+
+/// The dimensions of a dataset; Error damaged if it has more than Sluice supports.
+model::Dims dims_of(hid_t dataset, const std::string& path);
+/// Makes a dataset larger or smaller.
+void set_extent(hid_t dataset, const model::Dims& dims, const std::string& path);
+
+/// Rows from row `first` on: `shape` is their number, and the shape of a row. `type`: that of
+/// `values`. Error damaged if the dataset has another number of dimensions.
+void read_rows(hid_t dataset, const std::string& path, hid_t type, std::uint64_t first,
+               const model::Dims& shape, void* values);
+void write_rows(hid_t dataset, const std::string& path, hid_t type, std::uint64_t first,
+                const model::Dims& shape, const void* values);
+
+}  // namespace sluice::layout::hdf5
