@@ -1,7 +1,6 @@
 #include "commit/tools/virtualize.hpp"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "commit/publish/recovery.hpp"
@@ -12,6 +11,7 @@
 #include "layout/zarr/fill_value.hpp"
 #include "layout/zarr/metadata.hpp"
 #include "layout/zarr/version2.hpp"
+#include "model/type_names.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::commit {
@@ -27,33 +27,6 @@ namespace {
 constexpr std::uint64_t most_contiguous_bytes = 64ULL << 20;
 /// So many chunks at most where one would be of that size.
 constexpr std::uint64_t most_parts_each = 16;
-
-/// "<f4", as numpy writes it; "" where it has none.
-std::string dtype_of(const Type& type, bool is_big) {
-  constexpr std::array<std::pair<Kind, const char*>, 14> names{{{Kind::i8, "i1"},
-                                                                {Kind::i16, "i2"},
-                                                                {Kind::i32, "i4"},
-                                                                {Kind::i64, "i8"},
-                                                                {Kind::u8, "u1"},
-                                                                {Kind::u16, "u2"},
-                                                                {Kind::u32, "u4"},
-                                                                {Kind::u64, "u8"},
-                                                                {Kind::f16, "f2"},
-                                                                {Kind::f32, "f4"},
-                                                                {Kind::f64, "f8"},
-                                                                {Kind::c64, "c8"},
-                                                                {Kind::c128, "c16"},
-                                                                {Kind::boolean, "b1"}}};
-  if (type.kind == Kind::string) {
-    return "|S" + std::to_string(type.bytes);
-  }
-  for (const auto& [kind, name] : names) {
-    if (kind == type.kind) {
-      return (type.bytes == 1 ? "|" : is_big ? ">" : "<") + std::string(name);
-    }
-  }
-  return "";
-}
 
 class References {
  public:
@@ -132,10 +105,7 @@ class References {
     if (!filters) {
       return "is stored " + stored.storage + ": numcodecs lacks a filter of these";
     }
-    const std::string dtype = dtype_of(d.type, stored.big_endian);
-    if (dtype.empty()) {
-      return "elements that numpy has no name for";
-    }
+    const std::string dtype = model::numpy_type(d.type, stored.big_endian);
     const bool is_line = stored.filters.empty() && stored.tile == d.shape && !d.shape.empty();
     const std::uint64_t parts = is_line ? parts_of(d) : 1;
     Json chunks;

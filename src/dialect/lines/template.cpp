@@ -5,6 +5,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "model/type_names.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::dialect::lines {
@@ -19,6 +20,11 @@ constexpr std::uint32_t most_depth = 8;
 
 [[noreturn]] void refuse(const std::string& line, const std::string& why) {
   throw Error(Code::format, "template: " + why + ": '" + line + "'");
+}
+
+bool is_of_lines(const Type& type) {
+  return type.kind == Kind::i32 || type.kind == Kind::i64 || type.kind == Kind::f32 ||
+         type.kind == Kind::f64;
 }
 
 /// Reads one line of a template from left to right.
@@ -137,13 +143,11 @@ class LineParser {
     while (at_ < text_.size() && text_[at_] != '(' && text_[at_] != ' ') {
       type += text_[at_++];
     }
-    if (type == "int32" || type == "int64") {
-      field.type = type == "int32" ? type_of(Kind::i32) : type_of(Kind::i64);
-    } else if (type == "float32" || type == "float64") {
-      field.type = type == "float32" ? type_of(Kind::f32) : type_of(Kind::f64);
-    } else {
+    const auto known = model::type_named(type);
+    if (!known || !is_of_lines(*known)) {
       refuse(text_, "type '" + type + "': use int32, int64, float32 or float64");
     }
+    field.type = *known;
     if (take('(')) {
       field.count = number(most_values);
       need(')');

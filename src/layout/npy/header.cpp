@@ -9,6 +9,7 @@
 
 #include "model/definition.hpp"
 #include "model/name.hpp"
+#include "model/type_names.hpp"
 
 namespace sluice::layout::npy {
 
@@ -26,73 +27,6 @@ std::string read_text(storage::File& file, std::uint64_t offset, std::uint64_t b
   std::string text(bytes, '\0');
   text.resize(file.read(offset, std::as_writable_bytes(std::span(text))));
   return text;
-}
-
-std::string descriptor(const Type& type) {
-  const std::string size = std::to_string(type.bytes);
-  const char order = type.bytes == 1 ? '|' : '<';
-  switch (type.kind) {
-    case Kind::i8:
-    case Kind::i16:
-    case Kind::i32:
-    case Kind::i64:
-      return order + ("i" + size);
-    case Kind::u8:
-    case Kind::u16:
-    case Kind::u32:
-    case Kind::u64:
-      return order + ("u" + size);
-    case Kind::f16:
-    case Kind::f32:
-    case Kind::f64:
-      return "<f" + size;
-    case Kind::c64:
-    case Kind::c128:
-      return "<c" + size;
-    case Kind::boolean:
-      return "|b1";
-    case Kind::string:
-      return "|S" + size;
-  }
-  throw Error(Code::internal, "unknown kind");
-}
-
-std::optional<Type> type_named(char kind, std::uint32_t bytes) {
-  const auto sized = [&](Kind one, Kind two, Kind four, Kind eight) -> std::optional<Type> {
-    switch (bytes) {
-      case 1:
-        return Type{one, 1};
-      case 2:
-        return Type{two, 2};
-      case 4:
-        return Type{four, 4};
-      case 8:
-        return Type{eight, 8};
-      default:
-        return std::nullopt;
-    }
-  };
-  switch (kind) {
-    case 'i':
-      return sized(Kind::i8, Kind::i16, Kind::i32, Kind::i64);
-    case 'u':
-      return sized(Kind::u8, Kind::u16, Kind::u32, Kind::u64);
-    case 'f':
-      return bytes == 2   ? std::optional(Type{Kind::f16, 2})
-             : bytes == 4 ? std::optional(Type{Kind::f32, 4})
-             : bytes == 8 ? std::optional(Type{Kind::f64, 8})
-                          : std::nullopt;
-    case 'c':
-      return bytes == 8    ? std::optional(Type{Kind::c64, 8})
-             : bytes == 16 ? std::optional(Type{Kind::c128, 16})
-                           : std::nullopt;
-    case 'b':
-      return bytes == 1 ? std::optional(Type{Kind::boolean, 1}) : std::nullopt;
-    case 'S':
-      return bytes != 0 ? std::optional(string_type(bytes)) : std::nullopt;
-    default:
-      return std::nullopt;
-  }
 }
 
 /// A parser of the dictionary; every mismatch is Error format.
@@ -182,19 +116,13 @@ void read_shape(const storage::File& file, Parser& parser, Header& header) {
 }
 
 void read_descriptor(const storage::File& file, const std::string& text, Header& header) {
-  const std::size_t digits = text.find_first_of("0123456789");
-  std::uint32_t bytes = 0;
-  if (digits == std::string::npos || digits == 0) {
-    refuse(file, Code::unsupported, "elements of type " + model::quoted(text));
-  }
-  std::from_chars(text.data() + digits, text.data() + text.size(), bytes);
-  const auto type = type_named(text[digits - 1], bytes);
-  if (!type || type->bytes > model::most_element_bytes) {
+  const auto known = model::numpy_type_named(text);
+  if (!known || known->type.bytes > model::most_element_bytes) {
     refuse(file, Code::unsupported,
            "elements of type " + model::quoted(text) + ", which Sluice does not have");
   }
-  header.type = *type;
-  header.big_endian = text[0] == '>' && type->bytes > 1 && type->kind != Kind::string;
+  header.type = known->type;
+  header.big_endian = known->big_endian;
 }
 
 }  // namespace
@@ -310,7 +238,7 @@ namespace {
 
 /// The dictionary up to the first extent.
 std::string front_text(const Header& header) {
-  return "{'descr': '" + descriptor(header.type) + "', 'fortran_order': False, 'shape': (";
+  return "{'descr': '" + model::numpy_type(header.type) + "', 'fortran_order': False, 'shape': (";
 }
 
 constexpr std::uint64_t prefix_bytes = 10;

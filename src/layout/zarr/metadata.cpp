@@ -1,7 +1,6 @@
 #include "layout/zarr/metadata.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <string_view>
@@ -9,6 +8,7 @@
 
 #include "layout/zarr/chunk_grid.hpp"
 #include "layout/zarr/fill_value.hpp"
+#include "model/type_names.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::layout::zarr {
@@ -18,28 +18,12 @@ using model::ValueKind;
 
 namespace {
 
-constexpr std::array<std::pair<Kind, const char*>, 14> types{{{Kind::i8, "int8"},
-                                                              {Kind::i16, "int16"},
-                                                              {Kind::i32, "int32"},
-                                                              {Kind::i64, "int64"},
-                                                              {Kind::u8, "uint8"},
-                                                              {Kind::u16, "uint16"},
-                                                              {Kind::u32, "uint32"},
-                                                              {Kind::u64, "uint64"},
-                                                              {Kind::f16, "float16"},
-                                                              {Kind::f32, "float32"},
-                                                              {Kind::f64, "float64"},
-                                                              {Kind::c64, "complex64"},
-                                                              {Kind::c128, "complex128"},
-                                                              {Kind::boolean, "bool"}}};
-
+/// The names of Zarr are those of Sluice.
 std::string name_of(const Type& type) {
-  for (const auto& [kind, name] : types) {
-    if (kind == type.kind) {
-      return name;
-    }
+  if (type.kind == Kind::string) {
+    throw Error(Code::internal, "type " + type_name(type) + " in a Zarr store");
   }
-  throw Error(Code::internal, "type " + type_name(type) + " in a Zarr store");
+  return type_name(type);
 }
 
 Json bytes_codec() { return {{"name", "bytes"}, {"configuration", {{"endian", "little"}}}}; }
@@ -237,17 +221,12 @@ std::optional<Array> array_in(const Json& document, const std::string& name, std
       return std::nullopt;
     }
     const std::string type = document.at("data_type").get<std::string>();
-    bool is_known = false;
-    for (const auto& [kind, known] : types) {
-      if (type == known) {
-        array.type = type_of(kind);
-        is_known = true;
-      }
-    }
-    if (!is_known) {
+    const auto known = model::type_named(type);
+    if (!known) {
       why = "data type " + type;
       return std::nullopt;
     }
+    array.type = *known;
     const Json keys = named(document.at("chunk_key_encoding"));
     array.prefixed = keys.value("name", "") == "default";
     array.separator = keys.value("configuration", Json::object())

@@ -1,7 +1,6 @@
 #include "layout/zarr/version2.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <map>
 #include <sstream>
@@ -10,6 +9,7 @@
 #include "layout/zarr/fill_value.hpp"
 #include "layout/zarr/manifest.hpp"
 #include "layout/zarr/walk.hpp"
+#include "model/type_names.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::layout::zarr {
@@ -49,30 +49,12 @@ Json document_of(storage::File& file, const std::string& name) {
 
 /// The name of version 3 for a type such as "<f4"; where there is none, the type as it is.
 std::string type_name_of(const Json& dtype) {
-  constexpr std::array<std::pair<const char*, const char*>, 14> names{{{"b1", "bool"},
-                                                                       {"i1", "int8"},
-                                                                       {"i2", "int16"},
-                                                                       {"i4", "int32"},
-                                                                       {"i8", "int64"},
-                                                                       {"u1", "uint8"},
-                                                                       {"u2", "uint16"},
-                                                                       {"u4", "uint32"},
-                                                                       {"u8", "uint64"},
-                                                                       {"f2", "float16"},
-                                                                       {"f4", "float32"},
-                                                                       {"f8", "float64"},
-                                                                       {"c8", "complex64"},
-                                                                       {"c16", "complex128"}}};
   if (!dtype.is_string()) {
     return "of several fields";
   }
-  auto text = dtype.get<std::string>();
-  for (const auto& [short_name, name] : names) {
-    if (text.size() > 1 && text.substr(1) == short_name) {
-      return name;
-    }
-  }
-  return text;
+  const auto text = dtype.get<std::string>();
+  const auto known = model::numpy_type_named(text);
+  return known && known->type.kind != Kind::string ? type_name(known->type) : text;
 }
 
 Json codec_json(const char* name, Json configuration = Json::object()) {
