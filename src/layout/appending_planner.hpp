@@ -5,9 +5,9 @@
 #pragma once
 
 #include <algorithm>
-#include <deque>
 #include <vector>
 
+#include "layout/commit_history.hpp"
 #include "layout/layout.hpp"
 
 namespace sluice::layout {
@@ -23,22 +23,16 @@ class AppendingPlanner : public Planner {
  public:
   const std::vector<model::Definition>& known() const override { return definitions_; }
   std::uint64_t steps() const override { return state_.steps; }
-  std::uint64_t committed_end() const override {
-    return under_way_.empty() ? committed_.end : under_way_.back().end;
-  }
+  std::uint64_t committed_end() const override { return history_.last().end; }
   void define(const model::Definition& definition) override { definitions_.push_back(definition); }
-  void planned() override { under_way_.push_back(state_); }
+  void planned() override { history_.plan(state_); }
   void committed() override {
-    if (under_way_.empty()) {
+    if (!history_.is_planned()) {
       planned();
     }
-    committed_ = std::move(under_way_.front());
-    under_way_.pop_front();
+    history_.commit();
   }
-  void abandon() override {
-    under_way_.clear();
-    state_ = committed_;
-  }
+  void abandon() override { state_ = history_.abandon(); }
 
  protected:
   AppendingPlanner(storage::File& file, const PlannerOptions& options)
@@ -60,9 +54,8 @@ class AppendingPlanner : public Planner {
   storage::File& file_;
   PlannerOptions options_;
   std::vector<model::Definition> definitions_;
-  State state_;      ///< with the commit being planned
-  State committed_;  ///< written to the file
-  std::deque<State> under_way_;
+  State state_;  ///< with the commit being planned
+  CommitHistory<State> history_;
 };
 
 }  // namespace sluice::layout

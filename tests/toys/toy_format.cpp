@@ -53,7 +53,8 @@ class ToyPlanner final : public AppendingPlanner<Index> {
  public:
   ToyPlanner(storage::File& file, const PlannerOptions& options, bool reads)
       : AppendingPlanner(file, options) {
-    state_ = committed_ = reads ? read_index(file, definitions_) : Index{};
+    state_ = reads ? read_index(file, definitions_) : Index{};
+    history_.begin(state_);
   }
   const char* format() const override { return toy_format.name; }
   CommitPlan plan_commit(const CommitRequest& request) override {

@@ -62,8 +62,7 @@ std::unique_ptr<DcdPlanner> DcdPlanner::append(storage::File& file) {
   planner->steps_ = static_cast<std::uint64_t>(header.control[frames]);
   planner->step_before_ =
       header.control[last_step] - std::int64_t{header.control[frames]} * header.control[interval];
-  planner->committed_ =
-      planner->last_ = {planner->steps_, true, header.frame_offset(planner->steps_)};
+  planner->history_.begin({planner->steps_, true, header.frame_offset(planner->steps_)});
   return planner;
 }
 
@@ -73,7 +72,7 @@ void DcdPlanner::add(const Definition& definition) {
 }
 
 void DcdPlanner::define(const Definition& definition) {
-  if (last_.has_header) {
+  if (history_.last().has_header) {
     refuse(file_, "define " + definition.name + ": comes after the header is written: define " +
                       "everything before the first step");
   }
@@ -81,7 +80,7 @@ void DcdPlanner::define(const Definition& definition) {
 }
 
 void DcdPlanner::set_attribute(const model::Attribute& attribute) {
-  if (last_.has_header) {
+  if (history_.last().has_header) {
     refuse(file_, "attribute " + attribute.name + ": comes after the header is written: set it " +
                       "before the first step");
   }
@@ -180,7 +179,7 @@ Placement DcdPlanner::place(std::uint32_t variable, std::uint64_t frame) const {
 CommitPlan DcdPlanner::plan_commit(const CommitRequest& request) {
   CommitPlan plan;
   plan.step = steps_;
-  if (!last_.has_header) {
+  if (!history_.last().has_header) {
     finish_header();
   }
   if (!request.is_step) {
@@ -219,17 +218,17 @@ void DcdPlanner::put_markers(std::uint64_t frame, MetadataUpdate& update) const 
 
 MetadataUpdate DcdPlanner::seal() {
   MetadataUpdate update;
-  if (!last_.has_header) {
+  if (!history_.last().has_header) {
     finish_header();
   }
-  for (std::uint64_t frame = last_.steps; frame < steps_; ++frame) {
+  for (std::uint64_t frame = history_.last().steps; frame < steps_; ++frame) {
     put_markers(frame, update);
   }
   header_.control[frames] = static_cast<std::int32_t>(steps_);
   header_.control[last_step] = static_cast<std::int32_t>(
       step_before_ + static_cast<std::int64_t>(steps_) * header_.control[interval]);
   update.end = std::max(header_.frame_offset(steps_), committed_end());
-  if (!last_.has_header) {
+  if (!history_.last().has_header) {
     update.root.push_back({0, header_bytes(header_)});
   } else {
     update.root.push_back({header_.counts_offset(), counts_of(header_)});
@@ -238,23 +237,15 @@ MetadataUpdate DcdPlanner::seal() {
   return update;
 }
 
-void DcdPlanner::planned() {
-  last_ = {steps_, true, header_.frame_offset(steps_)};
-  under_way_.push_back(last_);
-}
+void DcdPlanner::planned() { history_.plan({steps_, true, header_.frame_offset(steps_)}); }
 
 void DcdPlanner::committed() {
-  if (under_way_.empty()) {
+  if (!history_.is_planned()) {
     planned();
   }
-  committed_ = under_way_.front();
-  under_way_.pop_front();
+  history_.commit();
 }
 
-void DcdPlanner::abandon() {
-  under_way_.clear();
-  last_ = committed_;
-  steps_ = committed_.steps;
-}
+void DcdPlanner::abandon() { steps_ = history_.abandon().steps; }
 
 }  // namespace sluice::layout::dcd

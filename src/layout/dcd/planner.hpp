@@ -5,11 +5,11 @@
 // and steps, nothing else.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "layout/commit_history.hpp"
 #include "layout/dcd/header.hpp"
 #include "layout/layout.hpp"
 
@@ -26,9 +26,7 @@ class DcdPlanner final : public Planner {
   const std::vector<model::Definition>& known() const override { return definitions_; }
   Tiling tiling(std::uint32_t variable) const override { return definitions_.at(variable).chunk; }
   std::uint64_t steps() const override { return steps_; }
-  std::uint64_t committed_end() const override {
-    return under_way_.empty() ? committed_.end : under_way_.back().end;
-  }
+  std::uint64_t committed_end() const override { return history_.last().end; }
   void define(const model::Definition& definition) override;
   void set_attribute(const model::Attribute& attribute) override;
   CommitPlan plan_commit(const CommitRequest& request) override;
@@ -58,9 +56,7 @@ class DcdPlanner final : public Planner {
     bool has_header = false;
     std::uint64_t end = 0;
   };
-  Counters last_;  ///< planned or committed
-  Counters committed_;
-  std::deque<Counters> under_way_;
+  CommitHistory<Counters> history_;
 };
 
 }  // namespace sluice::layout::dcd

@@ -85,7 +85,7 @@ std::unique_ptr<IcechunkPlanner> IcechunkPlanner::append(storage::File& file,
     }
   }
   planner->state_ = {History(view.repository(), rewritten), view.repository().ref(), true};
-  planner->committed_ = planner->state_;
+  planner->history_.begin(planner->state_);
   planner->find_untagged();
   return planner;
 }
@@ -263,25 +263,23 @@ void IcechunkPlanner::begin(MetadataUpdate& update, std::uint64_t written_us) {
 
 void IcechunkPlanner::planned() {
   zarr_->planned();
-  under_way_.push_back(state_);
+  history_.plan(state_);
 }
 
 void IcechunkPlanner::committed() {
-  if (under_way_.empty()) {
-    under_way_.push_back(state_);
+  if (!history_.is_planned()) {
+    history_.plan(state_);
   }
   zarr_->committed();
-  committed_ = std::move(under_way_.front());
-  under_way_.pop_front();
+  history_.commit();
 }
 
 void IcechunkPlanner::abandon() {
   zarr_->abandon();
-  under_way_.clear();
   ids_.clear();
   message_.clear();
   tag_.clear();
-  state_ = committed_;
+  state_ = history_.abandon();
 }
 
 }  // namespace sluice::layout::icechunk

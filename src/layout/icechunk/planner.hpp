@@ -6,13 +6,13 @@
 // snapshot before.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "layout/commit_history.hpp"
 #include "layout/icechunk/history.hpp"
 #include "layout/icechunk/view.hpp"
 #include "layout/zarr/planner.hpp"
@@ -73,9 +73,8 @@ class IcechunkPlanner final : public Planner {
   const PlannerOptions options_;
   std::optional<View> view_;  ///< of an existing repository
   std::unique_ptr<zarr::ZarrPlanner> zarr_;
-  State state_;      ///< with the commit under way
-  State committed_;  ///< in the repository
-  std::deque<State> under_way_;
+  State state_;  ///< with the commit under way
+  CommitHistory<State> history_;
   std::map<std::string, ObjectId> ids_;  ///< of the objects of the commit under way
   std::string message_;
   std::string tag_;    ///< of the commit under way

@@ -47,7 +47,7 @@ std::unique_ptr<NpyPlanner> NpyPlanner::append(storage::File& file, const std::s
   planner->definitions_.push_back(definition);
   planner->steps_ = header.extents[0];
   planner->has_header_ = true;
-  planner->committed_ = {planner->steps_, false, true, planner->end()};
+  planner->history_.begin({planner->steps_, false, true, planner->end()});
   return planner;
 }
 
@@ -86,7 +86,7 @@ CommitPlan NpyPlanner::plan_commit(const CommitRequest& request) {
     plan.placements.push_back(place(steps_));
     ++steps_;
   } else if (!request.touched.empty() || must_fill_) {
-    if (under_way_.empty() ? committed_.placed : under_way_.back().placed) {
+    if (history_.last().placed) {
       refuse_rewriting(definitions_[0].name);
     }
     plan.placements.push_back(place(0));
@@ -124,22 +124,21 @@ MetadataUpdate NpyPlanner::seal() {
 
 void NpyPlanner::planned() {
   has_header_ = true;
-  under_way_.push_back({steps_, is_placed_, true, end()});
+  history_.plan({steps_, is_placed_, true, end()});
 }
 
 void NpyPlanner::committed() {
-  if (under_way_.empty()) {
+  if (!history_.is_planned()) {
     planned();
   }
-  committed_ = under_way_.front();
-  under_way_.pop_front();
+  history_.commit();
 }
 
 void NpyPlanner::abandon() {
-  under_way_.clear();
-  steps_ = committed_.steps;
-  is_placed_ = committed_.placed;
-  has_header_ = committed_.has_header;
+  const Counters& left = history_.abandon();
+  steps_ = left.steps;
+  is_placed_ = left.placed;
+  has_header_ = left.has_header;
   must_fill_ = false;
 }
 

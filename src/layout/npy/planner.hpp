@@ -4,10 +4,10 @@
 // writes data beyond the committed end and then the number of steps, nothing else.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <vector>
 
+#include "layout/commit_history.hpp"
 #include "layout/layout.hpp"
 #include "layout/npy/header.hpp"
 
@@ -23,9 +23,7 @@ class NpyPlanner final : public Planner {
   const char* format() const override { return "npy"; }
   const std::vector<model::Definition>& known() const override { return definitions_; }
   std::uint64_t steps() const override { return steps_; }
-  std::uint64_t committed_end() const override {
-    return under_way_.empty() ? committed_.end : under_way_.back().end;
-  }
+  std::uint64_t committed_end() const override { return history_.last().end; }
   void define(const model::Definition& definition) override;
   CommitPlan plan_commit(const CommitRequest& request) override;
   void drop_steps(std::uint64_t steps, std::int64_t modified_ns) override;
@@ -52,8 +50,8 @@ class NpyPlanner final : public Planner {
     bool placed = false;
     bool has_header = false;
     std::uint64_t end = 0;
-  } committed_;
-  std::deque<Counters> under_way_;
+  };
+  CommitHistory<Counters> history_;
 };
 
 }  // namespace sluice::layout::npy

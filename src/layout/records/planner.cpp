@@ -32,7 +32,7 @@ std::unique_ptr<RecordsPlanner> RecordsPlanner::append(storage::File& file,
   state.end = catalog->end();
   state.steps = catalog->steps();
   state.definitions = planner->definitions_.size();
-  planner->committed_ = state;
+  planner->history_.begin(state);
   return planner;
 }
 

@@ -10,11 +10,11 @@
 // number, which may leave them out.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <set>
 #include <vector>
 
+#include "layout/commit_history.hpp"
 #include "layout/layout.hpp"
 #include "layout/zarr/manifest.hpp"
 
@@ -110,9 +110,8 @@ class ZarrPlanner final : public Planner {
   std::vector<model::Definition> definitions_;
   std::vector<Made> made_;
   std::vector<model::Attribute> attributes_;
-  State state_;      ///< with the commit under way
-  State committed_;  ///< in the store
-  std::deque<State> under_way_;
+  State state_;  ///< with the commit under way
+  CommitHistory<State> history_;
   std::vector<CommitRow> rows_;  ///< only ever added to: what is dropped is said in drops_
   std::vector<Drop> drops_;
   std::size_t first_new_row_ = 0;  ///< rows that no document has yet

@@ -63,7 +63,7 @@ void ZarrPlanner::load() {
     }
   }
   written_ = untouched_;
-  committed_ = state();
+  history_.begin(state());
 }
 
 void ZarrPlanner::load(const Stored& stored) {
@@ -249,29 +249,27 @@ MetadataUpdate ZarrPlanner::seal() {
 }
 
 void ZarrPlanner::planned() {
-  under_way_.push_back(state());
+  history_.plan(state());
   first_new_row_ = rows_.size();
 }
 
 void ZarrPlanner::committed() {
-  if (under_way_.empty()) {
+  if (!history_.is_planned()) {
     planned();
   }
-  committed_ = under_way_.front();
-  under_way_.pop_front();
+  history_.commit();
 }
 
 void ZarrPlanner::abandon() {
   makes_all_ = false;
-  under_way_.clear();
-  state_ = committed_;
-  rows_.resize(committed_.rows);
-  drops_.resize(committed_.drops);
+  state_ = history_.abandon();
+  rows_.resize(state_.rows);
+  drops_.resize(state_.drops);
   first_new_row_ = std::min(first_new_row_, rows_.size());
   written_ = untouched_;  // all of Sluice's come again with the next commit
   for (std::size_t v = 0; v < made_.size(); ++v) {
-    made_[v].exists = v < committed_.exists.size() && committed_.exists[v];
-    made_[v].has_data = v < committed_.has_data.size() && committed_.has_data[v];
+    made_[v].exists = v < state_.exists.size() && state_.exists[v];
+    made_[v].has_data = v < state_.has_data.size() && state_.has_data[v];
   }
 }
 
