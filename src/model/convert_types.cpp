@@ -10,32 +10,13 @@
 #include "model/bytes.hpp"
 #include "model/convert.hpp"
 #include "model/kernels.hpp"
+#include "model/kinds.hpp"
 
 namespace sluice::model {
 namespace {
 
 template <class T>
-constexpr bool is_floating = std::is_floating_point_v<T> || std::is_same_v<T, Float16>;
-
-/// A number as a type that the processor calculates with. Every integer that a float16 can hold is
-/// exact in it.
-template <class T>
-auto plain(T x) {
-  if constexpr (std::is_same_v<T, Float16>) {
-    return static_cast<float>(x);
-  } else {
-    return x;
-  }
-}
-
-template <class To, class From>
-To cast(From x) {
-  if constexpr (std::is_same_v<To, Float16>) {
-    return Float16(static_cast<double>(x));
-  } else {
-    return static_cast<To>(plain(x));
-  }
-}
+constexpr bool is_floating_type = std::is_floating_point_v<T> || std::is_same_v<T, Float16>;
 
 /// Are there values of From that do not fit To?
 template <class From, class To>
@@ -46,7 +27,7 @@ constexpr bool can_misfit() {
     return !std::in_range<To>(std::numeric_limits<From>::lowest()) ||
            !std::in_range<To>(std::numeric_limits<From>::max());
   } else {
-    return is_floating<From> && sizeof(To) < sizeof(From);
+    return is_floating_type<From> && sizeof(To) < sizeof(From);
   }
 }
 
@@ -77,7 +58,7 @@ bool fits(From x) {
     return true;
   } else if constexpr (std::is_same_v<To, Float16>) {
     return !std::isfinite(static_cast<double>(x)) ||
-           std::isfinite(plain(Float16(static_cast<double>(x))));
+           std::isfinite(widened(Float16(static_cast<double>(x))));
   } else if constexpr (std::is_integral_v<From>) {
     return std::in_range<To>(x);
   } else {
@@ -91,14 +72,14 @@ bool convert_run(const std::byte* __restrict from, std::byte* __restrict to, std
     decltype(evidence<From, To>(From{}, To{})) misfit = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const From x = load<From>(from + i * sizeof(From));
-      const To y = cast<To>(x);
+      const To y = number_as<To>(x);
       std::memcpy(to + i * sizeof(To), &y, sizeof(To));
       misfit = static_cast<decltype(misfit)>(misfit | evidence<From, To>(x, y));
     }
     return misfit == 0;
   } else {
     for (std::size_t i = 0; i < count; ++i) {
-      const To y = cast<To>(load<From>(from + i * sizeof(From)));
+      const To y = number_as<To>(load<From>(from + i * sizeof(From)));
       std::memcpy(to + i * sizeof(To), &y, sizeof(To));
     }
     return true;
@@ -189,7 +170,7 @@ using ConverterRow = std::array<Converter, numeric_kinds>;
 
 template <class From, class To>
 constexpr Converter make_converter() {
-  if constexpr (std::is_same_v<From, To> || (is_floating<From> && std::is_integral_v<To>)) {
+  if constexpr (std::is_same_v<From, To> || (is_floating_type<From> && std::is_integral_v<To>)) {
     return {};
   } else {
     return {&convert_rows<From, To>, &first_misfit<From, To>, 1};
@@ -213,10 +194,6 @@ constexpr std::array<ConverterRow, numeric_kinds> table = {
     make_row<std::uint32_t>(), make_row<std::uint64_t>(), make_row<float>(),
     make_row<double>(),        make_row<Float16>()};
 
-bool is_complex(Kind kind) { return kind == Kind::c64 || kind == Kind::c128; }
-bool is_float(Kind kind) { return kind == Kind::f16 || kind == Kind::f32 || kind == Kind::f64; }
-bool is_number(Kind kind) { return (kind >= Kind::i8 && kind <= Kind::f64) || kind == Kind::f16; }
-
 const Converter& entry(Kind from, Kind to) { return table[index_of(from)][index_of(to)]; }
 
 }  // namespace
@@ -225,7 +202,7 @@ bool is_well_formed(const Type& type) {
   if (type.kind == Kind::string) {
     return type.bytes > 0;
   }
-  return (is_number(type.kind) || is_complex(type.kind) || type.kind == Kind::boolean) &&
+  return (is_real(type.kind) || is_complex(type.kind) || type.kind == Kind::boolean) &&
          type.bytes == type_of(type.kind).bytes;
 }
 
@@ -233,8 +210,8 @@ bool convertible(const Type& from, const Type& to) {
   if (!is_well_formed(from) || !is_well_formed(to)) {
     return false;
   }
-  if (is_number(from.kind) && is_number(to.kind)) {
-    return !is_float(from.kind) || is_float(to.kind);
+  if (is_real(from.kind) && is_real(to.kind)) {
+    return !is_floating(from.kind) || is_floating(to.kind);
   }
   return from.kind == to.kind || (is_complex(from.kind) && is_complex(to.kind));
 }

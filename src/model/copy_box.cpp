@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "model/convert.hpp"
+#include "model/kinds.hpp"
 #include "model/loops.hpp"
 
 namespace sluice::model {
@@ -128,8 +129,7 @@ void copy_box(const std::byte* from, const Box& from_box, std::byte* to, const B
 }
 
 void swap_bytes(std::span<std::byte> bytes, const Type& type) {
-  const bool complex = type.kind == Kind::c64 || type.kind == Kind::c128;
-  const std::size_t number_bytes = complex ? type.bytes / 2 : type.bytes;
+  const std::size_t number_bytes = is_complex(type.kind) ? type.bytes / 2 : type.bytes;
   if (type.kind == Kind::string || number_bytes == 1) {
     return;
   }

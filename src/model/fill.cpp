@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "model/kinds.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice {
@@ -61,25 +62,6 @@ bool is_in_range(Float x) {
          x < std::ldexp(Float{1}, std::numeric_limits<Integer>::digits);
 }
 
-/// A float16 as the float of the same value; any other number itself.
-template <class T>
-auto widened(T x) {
-  if constexpr (std::is_same_v<T, Float16>) {
-    return static_cast<float>(x);
-  } else {
-    return x;
-  }
-}
-
-template <class To, class From>
-To number_as(From x) {
-  if constexpr (std::is_same_v<To, Float16>) {
-    return Float16(static_cast<double>(x));
-  } else {
-    return static_cast<To>(x);
-  }
-}
-
 template <class To, class From>
 bool holds(From x) {
   if constexpr (std::is_same_v<To, Float16>) {
@@ -120,7 +102,6 @@ std::optional<Element> converted(const std::byte* from, Kind from_kind, Kind to)
   });
 }
 
-bool has_two_parts(Kind kind) { return kind == Kind::c64 || kind == Kind::c128; }
 /// The type of the two halves of a complex number; any other type unchanged.
 Kind half_of(Kind kind) {
   return kind == Kind::c64 ? Kind::f32 : kind == Kind::c128 ? Kind::f64 : kind;
@@ -144,16 +125,16 @@ std::optional<Element> element_of(const Fill& value, const Type& type) {
   if (from == Kind::string && type.kind == Kind::string) {
     return text_element(value.bytes(), type.bytes);
   }
-  if (has_two_parts(from) && !has_two_parts(type.kind)) {
+  if (is_complex(from) && !is_complex(type.kind)) {
     return std::nullopt;
   }
   std::optional<Element> element =
       converted(value.bytes().data(), half_of(from), half_of(type.kind));
-  if (!element || !has_two_parts(type.kind)) {
+  if (!element || !is_complex(type.kind)) {
     return element;
   }
   element->resize(type.bytes);
-  if (has_two_parts(from)) {
+  if (is_complex(from)) {
     const std::optional<Element> imaginary =
         converted(value.bytes().data() + value.type().bytes / 2, half_of(from), half_of(type.kind));
     if (!imaginary) {

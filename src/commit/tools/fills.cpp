@@ -10,6 +10,7 @@
 #include "layout/formats.hpp"
 #include "model/base64.hpp"
 #include "model/fill.hpp"
+#include "model/kinds.hpp"
 
 namespace sluice::commit {
 
@@ -64,8 +65,7 @@ struct FillOf {
   }
   std::optional<Fill> operator()(const std::string& text) const {
     const auto bytes = model::bytes_of_base64(text);
-    const bool is_floating = kind == Kind::f16 || kind == Kind::f32 || kind == Kind::f64;
-    if (!is_floating || !bytes || bytes->size() != sizeof(double)) {
+    if (!model::is_floating(kind) || !bytes || bytes->size() != sizeof(double)) {
       return std::nullopt;
     }
     return Fill(type_of<double>(), *bytes);

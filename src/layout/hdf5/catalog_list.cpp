@@ -15,6 +15,7 @@
 #include "layout/openpmd/rules.hpp"
 #include "layout/vtkhdf/rules.hpp"
 #include "model/fill.hpp"
+#include "model/kinds.hpp"
 #include "model/name.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -323,7 +324,7 @@ void Catalog::add_array(hid_t dataset, const std::string& path, const std::strin
 
 void Catalog::take_fill_attribute(hid_t dataset, model::Definition& definition) {
   const char* name = "_FillValue";
-  if (!ours_ || definition.partial || !is_number(definition.type) ||
+  if (!ours_ || definition.partial || !model::is_real(definition.type.kind) ||
       !is_recorded_name(definition.name) || !is_yes(H5Aexists(dataset, name), definition.name)) {
     return;
   }

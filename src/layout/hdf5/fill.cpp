@@ -5,13 +5,9 @@
 
 #include "layout/hdf5/types.hpp"
 #include "model/fill.hpp"
+#include "model/kinds.hpp"
 
 namespace sluice::layout::hdf5 {
-
-bool is_number(const Type& type) {
-  return type.kind != Kind::string && type.kind != Kind::boolean && type.kind != Kind::c64 &&
-         type.kind != Kind::c128;
-}
 
 namespace {
 
@@ -49,7 +45,7 @@ void read_fill(hid_t creation_list, hid_t type, model::Definition& definition) {
 }
 
 void write_fill_attribute(hid_t dataset, const model::Definition& definition) {
-  if (!is_number(definition.type)) {
+  if (!model::is_real(definition.type.kind)) {
     return;
   }
   const Handle type = file_type(definition.type);

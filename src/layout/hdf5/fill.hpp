@@ -6,8 +6,6 @@
 
 namespace sluice::layout::hdf5 {
 
-/// Is it the type of an integer or a real number, which netCDF's _FillValue can have?
-bool is_number(const Type& type);
 /// Sets the fill value of a dataset of file type `type` before it is created. One set by the user
 /// also marks a variable as partial when the file is opened.
 void set_fill(hid_t creation_list, const model::Definition& definition, hid_t type);

@@ -9,6 +9,7 @@
 #include "layout/lengths.hpp"
 #include "layout/netcdf4/scales.hpp"
 #include "layout/openpmd/write.hpp"
+#include "model/kinds.hpp"
 #include "model/name.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -85,8 +86,7 @@ bool is_coordinate(Profile profile, const model::Definition& definition) {
   if (profile == Profile::netcdf4) {
     return netcdf4::is_coordinate(definition);
   }
-  const bool is_complex =
-      definition.type.kind == Kind::c64 || definition.type.kind == Kind::c128;  // no netCDF type
+  const bool is_complex = model::is_complex(definition.type.kind);  // no netCDF type
   return has_optional_scales(profile) && !definition.stepped && !is_complex &&
          definition.dimensions == std::vector<std::string>{definition.name} &&
          definition.name.find('/') == std::string::npos;

@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 
+#include "model/kinds.hpp"
 #include "model/name.hpp"
 
 namespace sluice::layout::netcdf4 {
@@ -120,7 +121,7 @@ void check_pair(const Definition& definition, const Definition& other) {
 }  // namespace
 
 void check_definition(const Definition& definition, const std::vector<Definition>& others) {
-  if (definition.type.kind == Kind::c64 || definition.type.kind == Kind::c128) {
+  if (model::is_complex(definition.type.kind)) {
     refuse(Code::unsupported, definition,
            "netCDF has no complex numbers: write the real and the imaginary parts as two "
            "variables, or use format hdf5");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "model/kinds.hpp"
+
 namespace sluice::layout::vtkhdf {
 
 namespace {
@@ -32,10 +34,6 @@ bool is_known(std::string_view below) {
                         : is_topology(folder) && is_of_cells;
 }
 
-bool is_integer(const Type& type) {
-  return type.kind >= sluice::Kind::i8 && type.kind <= sluice::Kind::u64;
-}
-
 /// Why an array of points or cells is not of the shape and type that VTK reads.
 std::string refuse_shape(const model::Definition& d, std::string_view below) {
   const std::string_view name = split(below).second;
@@ -46,7 +44,8 @@ std::string refuse_shape(const model::Definition& d, std::string_view below) {
     return "holds types of cells as bytes: define Types as uint8 of shape (cells)";
   }
   if (is_one_of(name, {"Connectivity", "Offsets"}) && split(below).first != "PointData" &&
-      split(below).first != "CellData" && (d.shape.rank() != 1 || !is_integer(d.type))) {
+      split(below).first != "CellData" &&
+      (d.shape.rank() != 1 || !model::is_integer(d.type.kind))) {
     return "holds ids as integers: define " + std::string(below) + " as int64 of one dimension";
   }
   return "";
@@ -91,8 +90,8 @@ std::string refuse_definition(const model::Definition& d, const std::vector<mode
   if (!d.dimensions.empty()) {
     return "names no dimensions in the group VTKHDF: leave them out";
   }
-  const bool is_number =
-      is_integer(d.type) || d.type.kind == sluice::Kind::f32 || d.type.kind == sluice::Kind::f64;
+  const bool is_number = model::is_integer(d.type.kind) || d.type.kind == sluice::Kind::f32 ||
+                         d.type.kind == sluice::Kind::f64;
   return is_number ? refuse_shape(d, below) : "holds integers, float32 and float64 in VTKHDF";
 }
 

@@ -14,6 +14,7 @@
 #include "layout/zarr/metadata.hpp"
 #include "model/base64.hpp"
 #include "model/fill.hpp"
+#include "model/kinds.hpp"
 
 namespace sluice::layout::zarr {
 
@@ -38,8 +39,6 @@ double floating_fill(const model::Definition& definition) {
   std::memcpy(&narrow, element.data(), sizeof narrow);
   return narrow;
 }
-
-bool is_floating(Kind kind) { return kind == Kind::f16 || kind == Kind::f32 || kind == Kind::f64; }
 
 std::string coded(double value) { return model::base64(std::as_bytes(std::span(&value, 1))); }
 
@@ -75,10 +74,10 @@ nlohmann::ordered_json fill_attribute_json(const model::AttributeValue& value, c
         }
       },
       *number);
-  if (is_floating(type.kind)) {
+  if (model::is_floating(type.kind)) {
     return coded(wide);
   }
-  if (type.kind == Kind::c64 || type.kind == Kind::c128) {
+  if (model::is_complex(type.kind)) {
     return Json::array({coded(wide), coded(0)});
   }
   return json_of(*number);
@@ -111,11 +110,10 @@ Json fill_attribute_number(const Json& json, ValueKind kind) {
 
 std::optional<model::Attribute> fill_attribute(const model::Definition& definition) {
   const Kind kind = definition.type.kind;
-  const bool is_integer = kind >= Kind::i8 && kind <= Kind::u64;
-  if (!definition.partial || (!is_integer && !is_floating(kind))) {
+  if (!definition.partial || !model::is_real(kind)) {
     return std::nullopt;
   }
-  if (is_floating(kind)) {
+  if (model::is_floating(kind)) {
     return model::Attribute{definition.name, fill_name, coded(floating_fill(definition))};
   }
   const auto value = fill_json(definition.fill, definition.type);
