@@ -42,7 +42,7 @@ void read_binary_spins(storage::Storage& storage, const FileSet& set, std::uint6
     const Part part = part_of(data, first, count);
     if (part.rows > 0) {
       const auto file = storage.open(data.path, storage::Access::read);
-      read_exactly(*file, 8 + 24 * part.begin,
+      read_exactly(*file, spin_offset(part.begin),
                    std::span(spins).subspan(3 * part.before, 3 * part.rows));
     }
   }
@@ -57,11 +57,11 @@ void read_binary_coordinates(storage::Storage& storage, const FileSet& set, std:
     const Part part = part_of(data, first, count);
     if (part.rows > 0) {
       const auto file = storage.open(data.path, storage::Access::read);
-      read_exactly(*file, 8 + 4 * part.begin,
+      read_exactly(*file, type_offset(part.begin),
                    std::span(atoms.material).subspan(part.before, part.rows));
-      read_exactly(*file, 8 + 4 * data.rows + 4 * part.begin,
+      read_exactly(*file, category_offset(data.rows, part.begin),
                    std::span(atoms.category).subspan(part.before, part.rows));
-      read_exactly(*file, 8 + 8 * data.rows + 24 * part.begin,
+      read_exactly(*file, position_offset(data.rows, part.begin),
                    std::span(atoms.xyz).subspan(3 * part.before, 3 * part.rows));
     }
   }

@@ -22,6 +22,20 @@ enum class Kind : std::uint8_t {
 /// A binary file begins with the number of its rows; then each row takes this many bytes.
 inline constexpr std::uint64_t count_bytes = 8;
 constexpr std::uint64_t row_bytes(Kind kind) { return kind == Kind::spins ? 24 : 32; }
+/// Where row `row` is in a binary file of spins.
+constexpr std::uint64_t spin_offset(std::uint64_t row) {
+  return count_bytes + row_bytes(Kind::spins) * row;
+}
+/// The same in one of coordinates, which has `rows` rows and is written column by column.
+constexpr std::uint64_t type_offset(std::uint64_t row) {
+  return count_bytes + sizeof(std::int32_t) * row;
+}
+constexpr std::uint64_t category_offset(std::uint64_t rows, std::uint64_t row) {
+  return type_offset(rows) + sizeof(std::int32_t) * row;
+}
+constexpr std::uint64_t position_offset(std::uint64_t rows, std::uint64_t row) {
+  return category_offset(rows, rows) + 3 * sizeof(double) * row;
+}
 
 /// What a meta file listed, and where.
 struct Listed {

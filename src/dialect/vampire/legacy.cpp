@@ -8,9 +8,6 @@
 namespace sluice::dialect::vampire {
 namespace {
 
-/// A Bohr magneton in J/T, as VAMPIRE rounds it.
-constexpr double bohr_magneton = 9.274e-24;
-
 /// The moment in J/T was printed with six digits: the others are noise.
 double six_digits(double value) {
   std::string text;

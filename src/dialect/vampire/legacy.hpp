@@ -13,6 +13,9 @@
 
 namespace sluice::dialect::vampire {
 
+/// In J/T, as VAMPIRE rounds it: headers have moments in that unit.
+inline constexpr double bohr_magneton = 9.274e-24;
+
 /// The header of the first file of a set.
 struct LegacyHeader {
   std::uint64_t atoms = 0;

@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "dialect/vampire/files.hpp"
+#include "dialect/vampire/legacy.hpp"
 #include "dialect/vampire/row_files.hpp"
 #include "exec/transport/agree.hpp"
 #include "model/clock.hpp"
@@ -314,10 +315,9 @@ WriteCost SnapshotWriter::write_atoms(const std::string& stem, const Coordinates
     const auto bytes = [&](const auto& list, std::uint64_t width) {
       return std::as_bytes(std::span(list).subspan(part.own_row * width, part.rows * width));
     };
-    out.push_back({part.file, count_bytes + 4 * part.row_in_file, bytes(atoms.material, 1)});
-    out.push_back(
-        {part.file, count_bytes + 4 * all + 4 * part.row_in_file, bytes(atoms.category, 1)});
-    out.push_back({part.file, count_bytes + 8 * all + 24 * part.row_in_file, bytes(atoms.xyz, 3)});
+    out.push_back({part.file, type_offset(part.row_in_file), bytes(atoms.material, 1)});
+    out.push_back({part.file, category_offset(all, part.row_in_file), bytes(atoms.category, 1)});
+    out.push_back({part.file, position_offset(all, part.row_in_file), bytes(atoms.xyz, 3)});
   };
   return write_rows(rows);
 }
@@ -356,7 +356,7 @@ WriteCost SnapshotWriter::write_spins(std::uint32_t index, SpinsMeta meta,
     }
   };
   rows.add_binary = [&](std::vector<Extent>& out, const FilePart& part, std::uint64_t) {
-    out.push_back({part.file, count_bytes + row_bytes(Kind::spins) * part.row_in_file,
+    out.push_back({part.file, spin_offset(part.row_in_file),
                    std::as_bytes(spins.subspan(3 * part.own_row, 3 * part.rows))});
   };
   WriteCost cost = write_rows(rows);
@@ -377,7 +377,6 @@ std::string SnapshotWriter::element_of(std::int32_t type) const {
 }
 
 std::string SnapshotWriter::legacy_header(const SpinsMeta* spins) const {
-  constexpr double joule_per_tesla = 9.274e-24;  // a Bohr magneton, as VAMPIRE rounds it
   const std::string rule = "#------------------------------------------------------\n";
   const auto numbers = [](std::initializer_list<double> values) {
     std::string out;
@@ -403,7 +402,7 @@ std::string SnapshotWriter::legacy_header(const SpinsMeta* spins) const {
            spins->magnetisation[2] + "\n" +
            "Number of Materials: " + std::to_string(materials_.size()) + "\n";
     for (const Material& material : materials_) {
-      out += numbers({material.moment_mub * joule_per_tesla});
+      out += numbers({material.moment_mub * bohr_magneton});
     }
   }
   out += rule + "Number of spin files: " + std::to_string(rows_of_file_.size() - 1) + "\n";
