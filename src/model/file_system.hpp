@@ -7,6 +7,10 @@
 
 namespace sluice::model {
 
+/// FileSystemFacts::kind of what has rates of its own.
+inline constexpr const char* fuse_kind = "fuse";
+inline constexpr const char* object_store_kind = "s3";
+
 /// Where the disk is, seen from the ranks.
 enum class Reach : std::uint8_t {
   unknown,

@@ -56,7 +56,7 @@ MachineRates remote_rates(const FileSystemFacts& facts) {
   const bool is_parallel = facts.reach == Reach::parallel;
   rates.stripes = !is_parallel ? 1 : facts.stripes != 0 ? facts.stripes : assumed_stripes;
   rates.stripe_bytes = facts.stripe_bytes != 0 ? facts.stripe_bytes : assumed_stripe_bytes;
-  const bool is_fuse = facts.kind == "fuse";
+  const bool is_fuse = facts.kind == model::fuse_kind;
   rates.servers =
       is_parallel && !is_fuse ? std::max(rates.stripes, assumed_servers) : rates.stripes;
   const double server = is_fuse ? fuse_server_bytes_per_s : server_bytes_per_s;
@@ -84,9 +84,9 @@ MachineRates object_rates() {
 
 MachineRates rates_of(const FileSystemFacts& facts, int cores) {
   const bool is_remote = facts.reach == Reach::server || facts.reach == Reach::parallel;
-  MachineRates rates = facts.kind == "s3" ? object_rates()
-                       : is_remote        ? remote_rates(facts)
-                                          : local_rates(facts.reach == Reach::memory);
+  MachineRates rates = facts.kind == model::object_store_kind ? object_rates()
+                       : is_remote                            ? remote_rates(facts)
+                                   : local_rates(facts.reach == Reach::memory);
   rates.kind = facts.kind;
   rates.reach = facts.reach;
   rates.cores = std::max(1, cores);

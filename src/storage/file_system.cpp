@@ -38,7 +38,7 @@ constexpr std::array<Known, 17> known_kinds{{
     {0x19830326, "beegfs", Reach::parallel},
     {0x00C36400, "ceph", Reach::parallel},
     {0x20030528, "orangefs", Reach::parallel},
-    {0x65735546, "fuse", Reach::unknown},
+    {0x65735546, model::fuse_kind, Reach::unknown},
 }};
 
 // Both plain versions start with magic, pattern, a 16-byte object id, stripe size and count.

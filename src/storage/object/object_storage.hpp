@@ -35,7 +35,9 @@ class ObjectStorage final : public Storage, public WholeFiles {
   void remove_folder(const std::string& path) override;
   void sync_directory(const std::string&) override {}
   std::unique_ptr<Lease> lease(const std::string& path) override;
-  FileSystemFacts file_system(const std::string&) override { return {"s3", Reach::server, 0, 0}; }
+  FileSystemFacts file_system(const std::string&) override {
+    return {model::object_store_kind, Reach::server, 0, 0};
+  }
   bool in_background() const override { return true; }
   const char* name() const override { return "s3"; }
   WholeFiles* whole_files() override { return this; }
