@@ -105,6 +105,8 @@ struct Format {
   /// The meaning of an attribute that is lost in the written file, although all its values are
   /// kept; "" if there is none. For conversions. Null: nothing.
   std::string (*change)(const model::Attribute& attribute) = nullptr;
+  /// Does the planner write the attribute by itself? Conversions leave it out. Null: none.
+  bool (*writes_attribute)(const model::Attribute& attribute) = nullptr;
   /// The tile in which the format stores a variable. Null: chosen by the library.
   model::Dims (*fixed_tile)(const model::Definition& definition) = nullptr;
   /// The filters that replace those of the option `compress`. Null: the same.

@@ -262,9 +262,11 @@ void check_history(const Format& format, const Options& options, const std::stri
   const Options defaults;
   const bool is_branch = options.branch != defaults.branch;
   if (!format.has_history && (is_branch || options.tags != defaults.tags)) {
+    const Format* other = find_row([](const Format& row) { return row.has_history; });
     throw Error(Code::unsupported,
                 path + ": format " + format.name + " has no history: leave out the setting " +
-                    (is_branch ? "branch" : "tags") + ", or use format icechunk");
+                    (is_branch ? "branch" : "tags") +
+                    (other != nullptr ? std::string(", or use format ") + other->option : ""));
   }
 }
 

@@ -223,15 +223,14 @@ class Converter {
                               attribute.owner != layout::time_name && !is_planned(attribute.owner);
       const bool has_no_owner = !carries_ && is_variable && !is_planned(attribute.owner) &&
                                 attribute.owner != layout::time_name;
-      // The writer says it.
-      const bool is_version = output_->format().described_at_close && attribute.name == "Version" &&
-                              attribute.owner == layout::vtkhdf::group;
+      const auto& writes = output_->format().writes_attribute;
+      const bool is_of_writer = writes != nullptr && writes(attribute);
       const auto& written = output_->definitions();
       const bool is_said_anew =
           is_variable && (is_outdated(attribute) ||
                           std::any_of(written.begin(), written.end(),
                                       [&](const auto& d) { return is_fill(attribute, d); }));
-      if (is_said_anew || is_carried || has_no_owner || is_version) {
+      if (is_said_anew || is_carried || has_no_owner || is_of_writer) {
         continue;
       }
       if (chosen_.loses(input_, attribute) && !is_planned(attribute.owner)) {

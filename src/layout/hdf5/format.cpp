@@ -174,6 +174,7 @@ constinit const Format vtkhdf_format{
     .same_files = &stacked_format,
     .refuse_definition = vtkhdf::refuse_definition,
     .refuse_attribute = refuse_attribute_of<vtkhdf::refuse_attribute>,
+    .writes_attribute = vtkhdf::is_version,
     .plans_beside_threads = takes_several_threads,
 };
 

@@ -23,7 +23,6 @@ const std::string types_name = "VTKHDF/Types";
 const std::string offsets_name = "VTKHDF/Offsets";
 const std::string counts_name = "VTKHDF/NumberOfPoints";
 const std::string values_name = "VTKHDF/Steps/Values";
-constexpr const char* version_name = "Version";
 
 /// Of a list, or of a table with a column for each topology.
 Dims extents_in(hid_t dataset, const std::string& path) {
@@ -161,9 +160,10 @@ void Hdf5Planner::write_vtk_defaults(vtkhdf::Kind kind, bool has_steps) {
   const std::vector<std::int64_t> first = {1, 0};
   const std::vector<std::int64_t> second = {2, 0};
   const bool is_first = !has_steps && kind != vtkhdf::Kind::poly;
-  add(version_name, is_first ? first : second);
-  if (has_steps && read_attribute(group.get(), version_name) == model::AttributeValue(first)) {
-    write_attribute(group.get(), version_name, second);
+  add(vtkhdf::version_name, is_first ? first : second);
+  if (has_steps &&
+      read_attribute(group.get(), vtkhdf::version_name) == model::AttributeValue(first)) {
+    write_attribute(group.get(), vtkhdf::version_name, second);
     contents_changed_ = true;
   }
   if (kind != vtkhdf::Kind::image) {

@@ -4,6 +4,10 @@
 
 namespace sluice::layout::vtkhdf {
 
+bool is_version(const model::Attribute& attribute) {
+  return attribute.owner == group && attribute.name == version_name;
+}
+
 std::string refuse_attribute(const model::Attribute& attribute) {
   if (attribute.owner == steps_group) {
     return "keeps the attributes of " + attribute.owner + " by itself: leave it out";

@@ -9,6 +9,10 @@
 
 namespace sluice::layout::vtkhdf {
 
+/// Of the group VTKHDF. It follows from what is written.
+inline constexpr const char* version_name = "Version";
+bool is_version(const model::Attribute& attribute);
+
 /// Why the format does not hold it; "" where it does.
 std::string refuse_attribute(const model::Attribute& attribute);
 
