@@ -19,7 +19,8 @@ struct Totals {
   std::uint64_t buffer_bytes = 0;
 };
 
-/// Called on every rank with its own totals, before anything is written. Collective.
+/// Called on every rank with its own totals, once a commit. Collective. Of one file, before any of
+/// it is written; of a set of parts, when all parts are written and before the index is.
 using Explain = std::function<void(const Totals&)>;
 
 /// The totals of a rank's own portions. `placement_of` gives the placement of a portion of the

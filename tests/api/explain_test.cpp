@@ -1,5 +1,5 @@
-// The output of SLUICE_EXPLAIN=1: the options and their origin, then, before the first step is
-// written, the totals of the plan.
+// The output of SLUICE_EXPLAIN=1: the options and their origin, then, once, with the first step,
+// the totals of the plan.
 #include <cstdlib>
 
 #include "layout/local_files.hpp"
@@ -7,12 +7,12 @@
 namespace sluice::test {
 namespace {
 
-/// Three ranks write 3 steps of 600 doubles; returns what was printed.
-std::string printed(const std::string& path, const Options& options) {
+/// Ranks write 3 steps of 600 doubles; returns what was printed.
+std::string printed(const std::string& path, const Options& options, int ranks = 3) {
   setenv("SLUICE_EXPLAIN", "1", 1);
   LocalFiles files;
   testing::internal::CaptureStderr();
-  files.run(3, [&](exec::Transport& transport) {
+  files.run(ranks, [&](exec::Transport& transport) {
     File out = files.open(transport, path, Mode::write, options);
     const auto v = out.define<double>("v", {600}, {.steps = true});
     for (std::uint64_t s = 0; s < 3; ++s) {
@@ -82,6 +82,30 @@ TEST(Explain, CompressedMovesToTheOwnersOfTiles) {
                         "3.1 KiB moved between ranks"),
               std::string::npos)
         << text;
+  }
+}
+
+/// Once, with what the groups did: the data of all ranks, and the index.
+TEST(Explain, ASetOfPartsIsExplainedOnce) {
+  struct Row {
+    const char* strategy;
+    std::uint64_t keep;
+    int ranks;
+    const char* files;
+  };
+  for (const Row& row :
+       {Row{"file-per-process", 0, 1, "2 files, 1 of 1 ranks write"},
+        Row{"file-per-process", 0, 3, "4 files, 3 of 3 ranks write"},
+        Row{"file-per-node", 0, 1, "2 files, 1 of 1 ranks write"},
+        Row{"file-per-node", 0, 3, "2 files, "},
+        Row{"forward", 2, 1, "2 files, 1 of 1 ranks write"}, Row{"forward", 2, 3, "2 files, "}}) {
+    Options options;
+    options.strategy = row.strategy;
+    options.keep_last = row.keep;
+    const std::string text = printed("out.h5", options, row.ranks);
+    EXPECT_EQ(count(text, "first commit: "), 1) << row.strategy << text;
+    EXPECT_EQ(count(text, std::string("first commit: ") + row.files), 1) << row.strategy << text;
+    EXPECT_EQ(count(text, "4.7 KiB written"), 1) << row.strategy << text;
   }
 }
 

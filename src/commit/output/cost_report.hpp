@@ -28,7 +28,7 @@ class CostReport {
              const Options& options);
 
   // -- local; each on every rank or on none -------------------------------------------------------
-  /// `print` will get one line about the first commit that has data, before any of it is written.
+  /// `print` will get one line about the first commit that has data (plan::Explain says when).
   void explain(Print print) { explain_ = std::move(print); }
   /// Why one file or several were chosen: reported with the first commit.
   void explain_files(std::string reason) { files_reason_ = std::move(reason); }

@@ -123,19 +123,6 @@ std::vector<std::uint32_t> leave_out_unchanged(exec::Transport& transport, Block
   return shared;
 }
 
-/// What this rank writes, for the explanation of a commit.
-plan::Totals totals_of(const FileCommit& commit, const std::vector<model::Definition>& definitions,
-                       bool is_leader, bool is_root) {
-  plan::Totals totals;
-  totals.files = (is_leader ? 1 : 0) + (is_root ? 1 : 0);  // the index
-  totals.writers = commit.blocks.empty() ? 0 : 1;
-  for (const model::Block& block : commit.blocks) {
-    totals.written_bytes += block.box.volume() * definitions[block.variable].type.bytes;
-  }
-  totals.buffer_bytes = 2 * layout::portion_bytes;
-  return totals;
-}
-
 }  // namespace
 
 PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
@@ -337,10 +324,6 @@ std::uint64_t PartsOutput::carry_out(const FileCommit& commit) {
     shared = leave_out_unchanged(transport(), history_, index_.get(), options().keep_last,
                                  definitions(), within, written_blocks_);
   }
-  if (commit.explain != nullptr) {
-    (*commit.explain)(
-        totals_of(within, definitions(), group_->rank() == 0, transport().rank() == 0));
-  }
   PartNews news;
   plan::Totals totals;
   const plan::Explain note = [&](const plan::Totals& own) { totals = own; };
@@ -353,7 +336,7 @@ std::uint64_t PartsOutput::carry_out(const FileCommit& commit) {
     std::int64_t poisoned = part_->poisoned() ? 1 : 0;
     agree_on(failure, poisoned);
     if (commit.explain != nullptr) {
-      totals.files += index_ ? 1 : 0;
+      totals.files += index_ ? 1 : 0;  // the groups are in step again: the sums are of all ranks
       (*commit.explain)(totals);
     }
     const bool index_follows = is_behind_ && news.wrote;
