@@ -43,7 +43,7 @@ std::unique_ptr<Output> open_output(exec::Transport& transport, storage::Storage
                                     const Options& options) {
   const std::string path = agreed_path(transport, storage, given_path);
   Options chosen = options;
-  if (storage.whole_files() != nullptr) {
+  if (storage.whole_files(path) != nullptr) {
     chosen.durability = Durability::step;  // what is put is on stable storage
   }
   if (opening != Opening::append && path != given_path && options.format == "auto") {

@@ -4,8 +4,6 @@
 #include <numeric>
 #include <utility>
 
-#include "storage/forwarding.hpp"
-
 namespace sluice::storage {
 
 void Faults::add(Rule rule) {
@@ -123,48 +121,53 @@ void pass(Faults& faults, Call call, const std::string& path) {
 }  // namespace
 
 FaultyStorage::FaultyStorage(std::shared_ptr<Storage> inner, std::shared_ptr<Faults> faults)
-    : inner_(std::move(inner)), faults_(std::move(faults)) {}
+    : ObservingStorage(std::move(inner)), faults_(std::move(faults)) {}
 
 std::unique_ptr<File> FaultyStorage::open(const std::string& path, Access access) {
   pass(*faults_, access == Access::create ? Call::create : Call::open, path);
-  return std::make_unique<FaultyFile>(inner_->open(path, access), faults_);
+  return std::make_unique<FaultyFile>(inner().open(path, access), faults_);
 }
 
 bool FaultyStorage::exists(const std::string& path) {
   pass(*faults_, Call::exists, path);
-  return inner_->exists(path);
+  return inner().exists(path);
+}
+
+bool FaultyStorage::may_have_names(const std::string& path) {
+  pass(*faults_, Call::exists, path);
+  return inner().may_have_names(path);
 }
 
 std::vector<std::string> FaultyStorage::list(const std::string& path) {
   pass(*faults_, Call::list, path);
-  return inner_->list(path);
+  return inner().list(path);
 }
 
 void FaultyStorage::rename(const std::string& from, const std::string& to) {
   if (const auto rule = faults_->match(Call::rename, from, to)) {
     throw system_error(from, "rename to " + to, rule->error_number);
   }
-  inner_->rename(from, to);
+  inner().rename(from, to);
 }
 
 void FaultyStorage::remove(const std::string& path) {
   pass(*faults_, Call::remove, path);
-  inner_->remove(path);
+  inner().remove(path);
 }
 
 void FaultyStorage::remove_folder(const std::string& path) {
   pass(*faults_, Call::remove_folder, path);
-  inner_->remove_folder(path);
+  inner().remove_folder(path);
 }
 
 void FaultyStorage::make_folder(const std::string& path) {
   pass(*faults_, Call::make_folder, path);
-  inner_->make_folder(path);
+  inner().make_folder(path);
 }
 
 void FaultyStorage::sync_directory(const std::string& path) {
   pass(*faults_, Call::sync_directory, path);
-  inner_->sync_directory(path);
+  inner().sync_directory(path);
 }
 
 }  // namespace sluice::storage

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "storage/calls.hpp"
-#include "storage/storage.hpp"
+#include "storage/forwarding.hpp"
 
 namespace sluice::storage {
 
@@ -58,26 +58,24 @@ class Faults {
   std::uint64_t fired_ = 0;
 };
 
-class FaultyStorage : public Storage {
+class FaultyStorage : public ObservingStorage {
  public:
   FaultyStorage(std::shared_ptr<Storage> inner, std::shared_ptr<Faults> faults);
 
   std::unique_ptr<File> open(const std::string& path, Access access) override;
   bool exists(const std::string& path) override;
+  bool may_have_names(const std::string& path) override;  ///< Call::exists
   std::vector<std::string> list(const std::string& path) override;
   void rename(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;
   void remove_folder(const std::string& path) override;
   void make_folder(const std::string& path) override;
   void sync_directory(const std::string& path) override;
-  std::unique_ptr<Lease> lease(const std::string& path) override { return inner_->lease(path); }
-  FileSystemFacts file_system(const std::string& path) override {
-    return inner_->file_system(path);
-  }
+  /// Rules count calls: their order is that of the ranks.
+  bool in_background() const override { return false; }
   const char* name() const override { return "faulty"; }
 
  private:
-  const std::shared_ptr<Storage> inner_;
   const std::shared_ptr<Faults> faults_;
 };
 

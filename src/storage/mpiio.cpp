@@ -6,6 +6,7 @@
 
 #include "mpi/process.hpp"
 #include "storage/calls.hpp"
+#include "storage/forwarding.hpp"
 #include "storage/size_limit.hpp"
 
 namespace sluice::storage {
@@ -223,9 +224,11 @@ class MpiioFile final : public File {
   mpi::FileHandle file_;
 };
 
-class MpiioStorage final : public Storage {
+/// Names and everything else that is not data are posix.
+class MpiioStorage final : public ForwardingStorage {
  public:
-  MpiioStorage(mpi::Comm comm, Hints hints) : hints_(std::move(hints)) {
+  MpiioStorage(mpi::Comm comm, Hints hints)
+      : ForwardingStorage(make_posix()), hints_(std::move(hints)) {
     mpi::comms().duplicate(comm, comm_);
     mpi::comms().return_errors(comm_);
   }
@@ -236,7 +239,7 @@ class MpiioStorage final : public Storage {
   }
 
   std::unique_ptr<File> open(const std::string& path, Access access) override {
-    return std::make_unique<MpiioFile>(mpi::comms().self(), posix_->open(path, access), access,
+    return std::make_unique<MpiioFile>(mpi::comms().self(), inner().open(path, access), access,
                                        hints_);
   }
 
@@ -248,7 +251,7 @@ class MpiioStorage final : public Storage {
     std::unique_ptr<File> posix;
     std::exception_ptr failure;
     try {
-      posix = posix_->open(path, access);
+      posix = inner().open(path, access);
     } catch (...) {
       failure = std::current_exception();
     }
@@ -265,40 +268,16 @@ class MpiioStorage final : public Storage {
   }
 
   std::unique_ptr<File> create_like(const std::string& path, const std::string& model) override {
-    posix_->create_like(path, model);
+    inner().create_like(path, model);
     return open(path, Access::read_write);
   }
-  std::string real_path(const std::string& path) override { return posix_->real_path(path); }
-  void confine(const std::string& top) override { posix_->confine(top); }
-  bool exists(const std::string& path) override { return posix_->exists(path); }
-  std::vector<std::string> list(const std::string& path) override { return posix_->list(path); }
-  void rename(const std::string& from, const std::string& to) override { posix_->rename(from, to); }
-  void rename_new(const std::string& from, const std::string& to) override {
-    posix_->rename_new(from, to);
-  }
-  void remove(const std::string& path) override { posix_->remove(path); }
-  bool is_link(const std::string& path) override { return posix_->is_link(path); }
-  bool remove_if(const std::string& path,
-                 const std::function<bool(std::unique_ptr<File>)>& is_meant) override {
-    return posix_->remove_if(path, is_meant);
-  }
-  void remove_folder(const std::string& path) override { posix_->remove_folder(path); }
-  void make_folder(const std::string& path) override { posix_->make_folder(path); }
-  void make_folder_like(const std::string& path, const std::string& model) override {
-    posix_->make_folder_like(path, model);
-  }
-  void sync_directory(const std::string& path) override { posix_->sync_directory(path); }
-  std::unique_ptr<Lease> lease(const std::string& path) override { return posix_->lease(path); }
-  FileSystemFacts file_system(const std::string& path) override {
-    return posix_->file_system(path);
-  }
+  bool in_background() const override { return false; }
   int ranks_together() const override { return mpi::comms().size(comm_); }
   const char* name() const override { return "mpiio"; }
 
  private:
   mpi::Comm comm_;
   const Hints hints_;
-  const std::shared_ptr<Storage> posix_ = make_posix();
 };
 
 Hints parse(const std::string& hints) {

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "storage/forwarding.hpp"
-
 namespace sluice::storage {
 
 namespace {
@@ -140,7 +138,7 @@ class RecordingFile final : public ForwardingFile {
 
 RecordingStorage::RecordingStorage(std::shared_ptr<Storage> inner, std::shared_ptr<Log> log,
                                    int rank)
-    : inner_(std::move(inner)), log_(std::move(log)), rank_(rank) {}
+    : ObservingStorage(std::move(inner)), log_(std::move(log)), rank_(rank) {}
 
 /// The inode that `name` refers to, numbered now if it is new to the log; 0 if there is no such
 /// file. The log is locked by the caller.
@@ -148,7 +146,7 @@ std::uint64_t RecordingStorage::identify(const std::string& name) {
   if (const auto found = log_->inodes_.find(name); found != log_->inodes_.end()) {
     return found->second;
   }
-  if (!inner_->exists(name)) return 0;
+  if (!inner().exists(name)) return 0;
   const std::uint64_t inode = ++log_->last_inode_;
   log_->inodes_[name] = inode;
   Record record;
@@ -164,7 +162,7 @@ std::unique_ptr<File> RecordingStorage::open(const std::string& path, Access acc
   const std::string name = normal_path(path);
   const int rank = rank_;
   const std::lock_guard lock(log_->mutex_);
-  std::unique_ptr<File> inner;
+  std::unique_ptr<File> file;
   std::uint64_t inode = 0;
   if (access == Access::create) {
     Record record;
@@ -173,17 +171,17 @@ std::unique_ptr<File> RecordingStorage::open(const std::string& path, Access acc
     record.inode = ++log_->last_inode_;
     record.path = name;
     inode = record.inode;
-    carry_out(log_->records_, std::move(record), [&] { inner = inner_->open(path, access); });
+    carry_out(log_->records_, std::move(record), [&] { file = inner().open(path, access); });
     log_->inodes_[name] = inode;
   } else {
-    inner = inner_->open(path, access);
+    file = inner().open(path, access);
     inode = identify(name);
   }
   Counters& counters = log_->counters_[name];
   ++counters.opens;
   ++counters.opens_by_rank[rank];
   ++counters.open_now;
-  return std::make_unique<RecordingFile>(std::move(inner), log_, rank, inode);
+  return std::make_unique<RecordingFile>(std::move(file), log_, rank, inode);
 }
 
 void RecordingStorage::rename(const std::string& from, const std::string& to) {
@@ -197,7 +195,7 @@ void RecordingStorage::rename(const std::string& from, const std::string& to) {
   const std::lock_guard lock(log_->mutex_);
   record.inode = identify(old_name);
   record.replaced = identify(new_name);
-  carry_out(log_->records_, std::move(record), [&] { inner_->rename(from, to); });
+  carry_out(log_->records_, std::move(record), [&] { inner().rename(from, to); });
   if (new_name == old_name) return;
   auto& inodes = log_->inodes_;
   if (auto node = inodes.extract(old_name); !node.empty()) {
@@ -223,7 +221,7 @@ void RecordingStorage::remove(const std::string& path) {
   const std::string name = record.path;
   const std::lock_guard lock(log_->mutex_);
   record.inode = identify(name);
-  carry_out(log_->records_, std::move(record), [&] { inner_->remove(path); });
+  carry_out(log_->records_, std::move(record), [&] { inner().remove(path); });
   log_->inodes_.erase(name);
 }
 
@@ -234,7 +232,7 @@ void RecordingStorage::remove_folder(const std::string& path) {
   record.path = normal_path(path);
   const std::string inside = record.path + "/";
   const std::lock_guard lock(log_->mutex_);
-  carry_out(log_->records_, std::move(record), [&] { inner_->remove_folder(path); });
+  carry_out(log_->records_, std::move(record), [&] { inner().remove_folder(path); });
   std::erase_if(log_->inodes_, [&](const auto& known) { return known.first.starts_with(inside); });
 }
 
@@ -248,11 +246,11 @@ void RecordingStorage::make_folder(const std::string& path) {
     record.call = Call::make_folder;
     record.rank = rank_;
     record.path = name.substr(0, end);
-    if (!inner_->exists(record.path)) {
+    if (!inner().exists(record.path)) {
       made.push_back(std::move(record));
     }
   }
-  inner_->make_folder(path);
+  inner().make_folder(path);
   for (Record& record : made) {
     log_->records_.push_back(std::move(record));
   }
@@ -264,7 +262,7 @@ void RecordingStorage::sync_directory(const std::string& path) {
   record.rank = rank_;
   record.path = normal_path(path);
   const std::lock_guard lock(log_->mutex_);
-  carry_out(log_->records_, std::move(record), [&] { inner_->sync_directory(path); });
+  carry_out(log_->records_, std::move(record), [&] { inner().sync_directory(path); });
 }
 
 }  // namespace sluice::storage

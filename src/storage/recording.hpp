@@ -5,7 +5,8 @@
 // bytes; failed calls too, marked (part of a failed write may be on disk). A file is identified by
 // its inode number, which renames do not change. A file that existed before the recording has an
 // `open` record, before its first other record, that links its number to its path; no other open is
-// recorded. Calls are counted whether recorded or not. Thread-safe.
+// recorded. Leases are not: they leave nothing that matters after a crash. Calls are counted
+// whether recorded or not. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -18,7 +19,7 @@
 #include <vector>
 
 #include "storage/calls.hpp"
-#include "storage/storage.hpp"
+#include "storage/forwarding.hpp"
 
 namespace sluice::storage {
 
@@ -83,7 +84,7 @@ class Log {
   const std::uint64_t limit_bytes_;
 };
 
-class RecordingStorage : public Storage {
+class RecordingStorage : public ObservingStorage {
  public:
   /// Records calls through this object and its Files with the label `rank`.
   RecordingStorage(std::shared_ptr<Storage> inner, std::shared_ptr<Log> log, int rank = 0);
@@ -93,25 +94,19 @@ class RecordingStorage : public Storage {
   const Log& log() const { return *log_; }
 
   std::unique_ptr<File> open(const std::string& path, Access access) override;
-  bool exists(const std::string& path) override { return inner_->exists(path); }
-  std::vector<std::string> list(const std::string& path) override { return inner_->list(path); }
   void rename(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;
   void remove_folder(const std::string& path) override;
   /// One record for every folder that was created.
   void make_folder(const std::string& path) override;
   void sync_directory(const std::string& path) override;
-  /// Not recorded: it leaves nothing that matters after a crash.
-  std::unique_ptr<Lease> lease(const std::string& path) override { return inner_->lease(path); }
-  FileSystemFacts file_system(const std::string& path) override {
-    return inner_->file_system(path);
-  }
+  /// The order of the calls is that of the ranks.
+  bool in_background() const override { return false; }
   const char* name() const override { return "recording"; }
 
  private:
   std::uint64_t identify(const std::string& name);
 
-  const std::shared_ptr<Storage> inner_;
   const std::shared_ptr<Log> log_;
   std::atomic<int> rank_;
 };

@@ -274,8 +274,11 @@ class Storage {
   /// The ranks of the communicator for which it was made; 0: it does not know of ranks, and
   /// open_together is the same as open.
   virtual int ranks_together() const { return 0; }
-  /// Null where files can be changed in place.
-  virtual WholeFiles* whole_files() { return nullptr; }
+  /// Null where files at `path` can be changed in place.
+  virtual WholeFiles* whole_files(const std::string& path) {
+    (void)path;
+    return nullptr;
+  }
   /// "posix", "direct", "memory", ...
   virtual const char* name() const = 0;
 };

@@ -60,7 +60,7 @@ class Store final : public File, public Objects {
     }
   }
   void adopt(std::span<const Segment> segments) override {
-    if (storage_.whole_files() != nullptr) {
+    if (storage_.whole_files(path_) != nullptr) {
       return;  // who wrote an object also finishes it
     }
     for (const Segment& segment : segments) {
@@ -127,14 +127,14 @@ class Store final : public File, public Objects {
       }
     }
     for (const Segment& segment : met) {
-      if (storage_.whole_files() != nullptr) {
+      if (storage_.whole_files(path_) != nullptr) {
         return;  // nothing can be reserved
       }
       open_object(segment, true)->preallocate(0, segment.file_bytes);
     }
   }
   void sync() override {
-    if (WholeFiles* const whole = storage_.whole_files()) {
+    if (WholeFiles* const whole = storage_.whole_files(path_)) {
       whole->finish();
       return;
     }
@@ -219,7 +219,7 @@ class Store final : public File, public Objects {
 
   std::shared_ptr<File> opened(const Segment& segment, bool writes) {
     const std::string path = object_path(path_, segment.name);
-    WholeFiles* const whole = storage_.whole_files();
+    WholeFiles* const whole = storage_.whole_files(path_);
     if (whole == nullptr) {
       return storage_.open(path, access_);
     }

@@ -35,7 +35,7 @@ void sync_name(Storage& storage, const std::string& path, bool synced) {
 
 /// Removes a folder; if `synced`, no crash leaves a part of it under its name.
 void remove_whole(Storage& storage, const std::string& path, bool synced) {
-  if (storage.whole_files() != nullptr) {
+  if (storage.whole_files(path) != nullptr) {
     storage.remove_folder(path);
     return;
   }
@@ -127,7 +127,7 @@ void clear_objects(Storage& storage, WholeFiles& whole, const std::string& path,
 
 void begin_store(Storage& storage, const std::string& path, const std::string& manifest,
                  const Manifests& known, bool synced) {
-  if (WholeFiles* const whole = storage.whole_files()) {
+  if (WholeFiles* const whole = storage.whole_files(path)) {
     begin_whole(storage, *whole, path, manifest, known);
     return;
   }
@@ -153,7 +153,7 @@ void begin_store(Storage& storage, const std::string& path, const std::string& m
 }
 
 bool is_put_aside(Storage& storage, const std::string& path, const Manifests& known) {
-  if (storage.whole_files() != nullptr) {
+  if (storage.whole_files(path) != nullptr) {
     return false;
   }
   // Another file that gets the name meanwhile is not removed.
@@ -162,7 +162,7 @@ bool is_put_aside(Storage& storage, const std::string& path, const Manifests& kn
 }
 
 void restore_store(Storage& storage, const std::string& path, const Manifests& known) {
-  if (storage.whole_files() != nullptr) {
+  if (storage.whole_files(path) != nullptr) {
     return;  // nothing is moved aside
   }
   if (!is_put_aside(storage, path, known)) {
@@ -182,7 +182,7 @@ void give_up_store(Storage& storage, const std::string& path, const Manifests& k
 }
 
 void forget_replaced(Storage& storage, const std::string& path, bool synced) {
-  if (storage.whole_files() != nullptr) {
+  if (storage.whole_files(path) != nullptr) {
     return;
   }
   const std::string old = path + old_ending;
@@ -192,7 +192,7 @@ void forget_replaced(Storage& storage, const std::string& path, bool synced) {
 }
 
 void make_objects(Storage& storage, const std::string& path, std::span<const Segment> segments) {
-  if (WholeFiles* const whole = storage.whole_files()) {
+  if (WholeFiles* const whole = storage.whole_files(path)) {
     clear_objects(storage, *whole, path, segments);
     return;
   }

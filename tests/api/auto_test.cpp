@@ -12,7 +12,6 @@
 #include "plan/tuner.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
-#include "support/forwarding_storage.hpp"
 
 namespace sluice::test {
 namespace {
@@ -166,13 +165,13 @@ TEST_F(AutoOutput, OneRankHasNobodyToSendTo) {
 }
 
 /// A disk of unknown kind to which only rank 0 has fast access.
-class NearToRankZero final : public ForwardingStorage {
+class NearToRankZero final : public storage::ObservingStorage {
  public:
   explicit NearToRankZero(std::shared_ptr<storage::Storage> disk)
-      : ForwardingStorage(std::move(disk)) {}
+      : ObservingStorage(std::move(disk)) {}
 
   std::unique_ptr<storage::File> open(const std::string& path, storage::Access access) override {
-    return std::make_unique<SlowFile>(ForwardingStorage::open(path, access));
+    return std::make_unique<SlowFile>(ObservingStorage::open(path, access));
   }
   bool in_background() const override { return false; }
 

@@ -7,8 +7,8 @@
 
 #include "exec/transport/solo_transport.hpp"
 #include "layout/local_files.hpp"
+#include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
-#include "support/forwarding_storage.hpp"
 
 namespace sluice::test {
 namespace {
@@ -106,14 +106,14 @@ TEST_F(Messages, StepsAreLoggedBesideTheFile) {
 }
 
 /// A disk without space for logs.
-class NoLogs final : public ForwardingStorage {
+class NoLogs final : public storage::ObservingStorage {
  public:
-  using ForwardingStorage::ForwardingStorage;
+  using ObservingStorage::ObservingStorage;
   std::unique_ptr<storage::File> open(const std::string& path, storage::Access access) override {
     if (path.ends_with(".jsonl")) {
       throw Error(Code::permission, path + ": Permission denied");
     }
-    return disk().open(path, access);
+    return inner().open(path, access);
   }
 };
 

@@ -8,7 +8,7 @@
 #include "checkpoint/images.hpp"
 #include "commit/read/input.hpp"
 #include "commit/tools/verify.hpp"
-#include "support/forwarding_storage.hpp"
+#include "storage/forwarding.hpp"
 
 namespace sluice::test {
 namespace {
@@ -233,20 +233,20 @@ TEST(Incremental, WhatCannotBeIsRefused) {
 
 /// Takes the room of parts by their age, as if nothing referred to older ones: removes them, or
 /// writes over what they hold.
-class RoomByAge : public ForwardingStorage {
+class RoomByAge : public storage::ObservingStorage {
  public:
   RoomByAge(std::shared_ptr<storage::Storage> inner, bool removes)
-      : ForwardingStorage(std::move(inner)), removes_(removes) {}
+      : ObservingStorage(std::move(inner)), removes_(removes) {}
 
-  std::vector<std::string> list(const std::string& path) override { return disk().list(path); }
+  std::vector<std::string> list(const std::string& path) override { return inner().list(path); }
   void rename(const std::string& from, const std::string& to) override {
-    ForwardingStorage::rename(from, to);
+    ObservingStorage::rename(from, to);
     if (to != state_path) {
       return;
     }
     const std::string folder = std::string(state_path) + ".parts";
     std::vector<std::string> parts;
-    for (const std::string& name : disk().list(folder)) {
+    for (const std::string& name : inner().list(folder)) {
       if (name.ends_with(".h5")) {
         parts.push_back(name);
       }
@@ -261,10 +261,10 @@ class RoomByAge : public ForwardingStorage {
  private:
   void take(const std::string& part) {
     if (removes_) {
-      disk().remove(part);
+      inner().remove(part);
       return;
     }
-    const auto file = disk().open(part, storage::Access::read_write);
+    const auto file = inner().open(part, storage::Access::read_write);
     const std::vector<std::byte> others(file->size() / 2, std::byte{0x5a});
     file->write(file->size() - others.size(), others);
     file->sync();

@@ -6,7 +6,7 @@
 #include <ctime>
 
 #include "checkpoint/images.hpp"
-#include "support/forwarding_storage.hpp"
+#include "storage/forwarding.hpp"
 
 namespace sluice::test {
 namespace {
@@ -121,15 +121,15 @@ TEST(Scratch, AForeignFileInTheWayStaysAndTheRunGoesOn) {
 }
 
 /// Copies into the folder of the file fail while `is_full`.
-class FullHome : public ForwardingStorage {
+class FullHome : public storage::ObservingStorage {
  public:
   FullHome(std::shared_ptr<storage::Storage> disk, std::atomic<bool>& is_full)
-      : ForwardingStorage(std::move(disk)), is_full_(is_full) {}
+      : ObservingStorage(std::move(disk)), is_full_(is_full) {}
   std::unique_ptr<storage::File> open(const std::string& path, storage::Access access) override {
     if (is_full_ && access != storage::Access::read && path.rfind("state.h5.parts/", 0) == 0) {
       throw Error(Code::no_space, path + ": open: No space left on device");
     }
-    return ForwardingStorage::open(path, access);
+    return ObservingStorage::open(path, access);
   }
 
  private:
@@ -167,15 +167,15 @@ TEST(Scratch, ALastSaveThatCannotBeDrainedIsSavedAndDrainedByTheClose) {
 // ----------------------------------------------------------------------------------------
 
 /// Copies in the folder of the file are not synced before they have their names.
-class UnsyncedCopies : public ForwardingStorage {
+class UnsyncedCopies : public storage::ObservingStorage {
  public:
-  using ForwardingStorage::ForwardingStorage;
+  using ObservingStorage::ObservingStorage;
   std::unique_ptr<storage::File> open(const std::string& path, storage::Access access) override {
     struct Unsynced : storage::ForwardingFile {
       using ForwardingFile::ForwardingFile;
       void sync() override {}
     };
-    auto file = ForwardingStorage::open(path, access);
+    auto file = ObservingStorage::open(path, access);
     const bool is_copy = path.rfind("state.h5.parts/", 0) == 0;
     return is_copy ? std::make_unique<Unsynced>(std::move(file)) : std::move(file);
   }

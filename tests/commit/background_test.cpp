@@ -12,7 +12,6 @@
 #include "layout/local_files.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
-#include "support/forwarding_storage.hpp"
 
 namespace sluice::test {
 namespace {
@@ -375,9 +374,9 @@ TEST_F(Encoded, WhatIsNotEncodedGoesToItsPlacesToo) {
 }
 
 /// A disk whose file fails one of its writes.
-class Refusing final : public ForwardingStorage {
+class Refusing final : public storage::ObservingStorage {
  public:
-  explicit Refusing(int at) : ForwardingStorage(storage::make_posix()), left_(at) {}
+  explicit Refusing(int at) : ObservingStorage(storage::make_posix()), left_(at) {}
   std::unique_ptr<storage::File> open(const std::string& path, storage::Access access) override;
 
   void count() {
@@ -406,7 +405,7 @@ class RefusingFile final : public storage::ForwardingFile {
 };
 
 std::unique_ptr<storage::File> Refusing::open(const std::string& path, storage::Access access) {
-  return std::make_unique<RefusingFile>(disk().open(path, access), *this);
+  return std::make_unique<RefusingFile>(inner().open(path, access), *this);
 }
 
 TEST_F(Background, AFailureOnTheWayLeavesTheStepsBefore) {

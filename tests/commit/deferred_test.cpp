@@ -14,7 +14,6 @@
 #include "storage/forwarding.hpp"
 #include "storage/memory.hpp"
 #include "support/errors.hpp"
-#include "support/forwarding_storage.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {
@@ -116,12 +115,12 @@ TEST(Deferred, StepsBehindAFailedOneAreFoundAfterACrash) {
 constexpr std::uint64_t sector_bytes = 512;
 
 /// Keeps what of the journal was on the disk after each of its last two syncs.
-class SyncedJournal : public ForwardingStorage {
+class SyncedJournal : public storage::ObservingStorage {
  public:
   explicit SyncedJournal(const std::shared_ptr<storage::MemoryStorage>& memory)
-      : ForwardingStorage(memory), memory_(*memory) {}
+      : ObservingStorage(memory), memory_(*memory) {}
   std::unique_ptr<storage::File> open(const std::string& name, storage::Access access) override {
-    auto file = disk().open(name, access);
+    auto file = inner().open(name, access);
     return name == commit::journal_path(path) ? std::make_unique<Noted>(std::move(file), *this)
                                               : std::move(file);
   }
@@ -212,10 +211,10 @@ TEST(Deferred, ATornRecordDoesNotBringBackAnOldOne) {
 }
 
 /// A record that others may take over.
-class LostLease : public ForwardingStorage {
+class LostLease : public storage::ObservingStorage {
  public:
   LostLease(std::shared_ptr<storage::Storage> disk, bool& is_lost)
-      : ForwardingStorage(std::move(disk)), is_lost_(is_lost) {}
+      : ObservingStorage(std::move(disk)), is_lost_(is_lost) {}
   std::unique_ptr<storage::Lease> lease(const std::string& /*path*/) override {
     struct Record : storage::Lease {
       explicit Record(const bool& taken) : is_lost(taken) {}

@@ -8,7 +8,6 @@
 #include "exec/transport/local_transport.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/memory.hpp"
-#include "support/forwarding_storage.hpp"
 
 namespace sluice::test {
 namespace {
@@ -67,12 +66,12 @@ class SeenFile final : public storage::ForwardingFile {
   bool is_cached_ = false;
 };
 
-class SeenStorage final : public ForwardingStorage {
+class SeenStorage final : public storage::ObservingStorage {
  public:
   SeenStorage(std::shared_ptr<storage::Storage> disk, Seen& seen)
-      : ForwardingStorage(std::move(disk)), seen_(seen) {}
+      : ObservingStorage(std::move(disk)), seen_(seen) {}
   std::unique_ptr<storage::File> open(const std::string& path, storage::Access access) override {
-    return std::make_unique<SeenFile>(disk().open(path, access), seen_);
+    return std::make_unique<SeenFile>(inner().open(path, access), seen_);
   }
 
  private:

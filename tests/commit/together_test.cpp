@@ -6,7 +6,6 @@
 #include "exec/transport/local_transport.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/memory.hpp"
-#include "support/forwarding_storage.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {
@@ -29,13 +28,14 @@ class TogetherFile final : public storage::ForwardingFile {
 };
 
 /// MPI-IO as the library sees it, on one rank.
-class TogetherStorage final : public ForwardingStorage {
+class TogetherStorage final : public storage::ObservingStorage {
  public:
   TogetherStorage(std::shared_ptr<storage::MemoryStorage> disk, int& calls)
-      : ForwardingStorage(std::move(disk)), calls_(calls) {}
+      : ObservingStorage(std::move(disk)), calls_(calls) {}
   std::unique_ptr<storage::File> open_together(const std::string& path, storage::Access access,
                                                bool takes_part) override {
-    return takes_part ? std::make_unique<TogetherFile>(disk().open(path, access), calls_) : nullptr;
+    return takes_part ? std::make_unique<TogetherFile>(inner().open(path, access), calls_)
+                      : nullptr;
   }
   int ranks_together() const override { return ranks; }
 

@@ -14,7 +14,6 @@
 #include "exec/transport/mpi_transport.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
-#include "support/forwarding_storage.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {
@@ -26,14 +25,14 @@ const Shape shape = {64, 1000};
 
 /// A disk on which a write fails or is slow, at the Nth of a rank, or room for a step cannot be
 /// made.
-class Trouble final : public ForwardingStorage {
+class Trouble final : public storage::ObservingStorage {
  public:
   struct Plan {
     std::uint64_t fails_at = 0;  ///< number of the write, from 1; 0: none
     std::uint64_t slow_at = 0;
     double slow_s = 0;
   };
-  explicit Trouble(const Plan& plan) : ForwardingStorage(storage::make_posix()), plan_(plan) {}
+  explicit Trouble(const Plan& plan) : ObservingStorage(storage::make_posix()), plan_(plan) {}
 
   std::unique_ptr<storage::File> open(const std::string& path, Access access) override;
 
@@ -84,7 +83,7 @@ class TroubleFile final : public storage::ForwardingFile {
 };
 
 std::unique_ptr<storage::File> Trouble::open(const std::string& path, Access access) {
-  return std::make_unique<TroubleFile>(disk().open(path, access), *this);
+  return std::make_unique<TroubleFile>(inner().open(path, access), *this);
 }
 
 /// A folder that all ranks know.

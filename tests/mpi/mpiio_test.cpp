@@ -54,6 +54,9 @@ class Mpiio : public testing::Test {
 
 TEST_F(Mpiio, each_rank_writes_and_reads_by_itself) {
   const std::string name = made("own", {});
+  EXPECT_FALSE(storage_->may_have_names(name)) << "one look shows that it is no store";
+  EXPECT_TRUE(storage_->may_have_names(folder_));
+  EXPECT_FALSE(storage_->in_background());
   const auto mine = random_bytes(5'000, static_cast<std::uint64_t>(rank()) + 1);
   const auto file = storage_->open(name, Access::read_write);
   EXPECT_FALSE(file->is_collective());

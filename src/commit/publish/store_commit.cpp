@@ -188,7 +188,7 @@ void replace_document(storage::Storage& storage, const std::string& top,
   if (document.is_once && storage.exists(path)) {
     return;
   }
-  if (storage::WholeFiles* const whole = storage.whole_files()) {
+  if (storage::WholeFiles* const whole = storage.whole_files(top)) {
     whole->put(path, document.bytes);
     return;
   }
@@ -213,7 +213,7 @@ bool publish_store(storage::Storage& storage, const std::string& top,
                                        std::to_string(storage::most_manifest_bytes) +
                                        ": write several stores");
   }
-  if (storage::WholeFiles* const whole = storage.whole_files()) {
+  if (storage::WholeFiles* const whole = storage.whole_files(top)) {
     return publish_whole(storage, *whole, top, update, modified_ns, in_doubt);
   }
   for (const layout::Document& document : update.begins) {

@@ -20,7 +20,7 @@ PlannerOptions planner_options(const Options& options, storage::Storage& storage
   const std::uint64_t stripe =
       options.stripe_bytes != 0 ? options.stripe_bytes : storage.stripe_bytes(path);
   PlannerOptions planner;
-  planner.whole_objects = storage.whole_files() != nullptr;
+  planner.whole_objects = storage.whole_files(path) != nullptr;
   planner.branch = options.branch;
   planner.tags = options.tags;
   if (!codec::parse_pipeline(options.compress, 1).empty()) {
@@ -45,7 +45,7 @@ void cut(storage::File& file, std::uint64_t end) {
 /// After the lease: only then is it known what the storage can.
 void refuse_unconditional(storage::Storage& storage, const std::string& path,
                           const layout::Format& format) {
-  storage::WholeFiles* const whole = storage.whole_files();
+  storage::WholeFiles* const whole = storage.whole_files(path);
   if (format.has_history && whole != nullptr && !whole->has_conditions()) {
     throw Error(Code::unsupported, path + ": format " + format.name +
                                        " commits by conditional puts, which this object store does "
@@ -55,7 +55,7 @@ void refuse_unconditional(storage::Storage& storage, const std::string& path,
 
 void refuse_in_place(storage::Storage& storage, const std::string& path,
                      const layout::Format& format) {
-  if (!format.is_store() && storage.whole_files() != nullptr) {
+  if (!format.is_store() && storage.whole_files(path) != nullptr) {
     throw Error(Code::unsupported, path + ": format " + format.name +
                                        " is one file that is changed in place, and an object store "
                                        "takes whole objects: use format zarr or icechunk, or write "
@@ -207,7 +207,8 @@ void CommitPlanner::stamp(layout::CommitRequest& request) {
 /// Preallocates what was planned.
 void CommitPlanner::reserve(const layout::CommitPlan& plan) {
   // Names in a history are used once: in an object store there is nothing to remove or to make.
-  if (storage_.whole_files() == nullptr || !layout::format_named(planner_->format()).has_history) {
+  if (storage_.whole_files(path_) == nullptr ||
+      !layout::format_named(planner_->format()).has_history) {
     storage::make_objects(storage_, path_, plan.objects);
   }
   if (plan.space.length != 0) {

@@ -196,7 +196,7 @@ void DataWriter::keep_cached(bool is_wanted) {
 }
 
 void DataWriter::renew(const std::string& present_path) {
-  if (storage::WholeFiles* const whole = storage_.whole_files()) {
+  if (storage::WholeFiles* const whole = storage_.whole_files(present_path)) {
     exec::together(transport_, [&] { whole->discard(); });
   }
   const bool lost = own_file_ && own_file_->sync_failed();

@@ -35,7 +35,7 @@ PlanMaker::PlanMaker(exec::Transport& transport, storage::Storage& storage, cons
       choice_(
           choose_writers(transport, storage, path, options, strategy_.chooses ? &rates_ : nullptr)),
       topology_(topology_of(transport, choice_)),
-      by_objects_(storage.whole_files() != nullptr) {
+      by_objects_(storage.whole_files(path) != nullptr) {
   if (strategy_.in_background && storage.ranks_together() != 0) {
     throw Error(Code::unsupported,
                 path + ": strategy " + strategy_.name +

@@ -40,7 +40,7 @@ class ObjectStorage final : public Storage, public WholeFiles {
   }
   bool in_background() const override { return true; }
   const char* name() const override { return "s3"; }
-  WholeFiles* whole_files() override { return this; }
+  WholeFiles* whole_files(const std::string&) override { return this; }
 
   void put(const std::string& path, std::span<const std::byte> bytes) override;
   bool has_conditions() const override { return has_conditions_; }

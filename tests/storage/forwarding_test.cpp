@@ -1,0 +1,123 @@
+// A wrapper leaves nothing out: what it wraps is asked what its users ask it.
+#include "storage/forwarding.hpp"
+
+#include <functional>
+
+#include "storage/faulty.hpp"
+#include "storage/object/by_path.hpp"
+#include "storage/recording.hpp"
+#include "storage/scratch.hpp"
+#include "storage/self_storage.hpp"
+#include "storage/store.hpp"
+
+namespace sluice::storage {
+namespace {
+
+/// Counts the looks for names, and has whole files, which nobody uses.
+class CountedStorage final : public ObservingStorage {
+ public:
+  using ObservingStorage::ObservingStorage;
+  bool exists(const std::string& path) override {
+    ++looks;
+    return inner().exists(path);
+  }
+  bool may_have_names(const std::string& path) override {
+    ++looks;
+    return inner().may_have_names(path);
+  }
+  WholeFiles* whole_files(const std::string& path) override {
+    asked_path = path;
+    return nullptr;
+  }
+  int ranks_together() const override { return 3; }
+
+  int looks = 0;
+  std::string asked_path;
+};
+
+using Wrap = std::function<std::shared_ptr<Storage>(const std::shared_ptr<Storage>&)>;
+
+/// All wrappers of one storage.
+std::vector<std::pair<std::string, Wrap>> wrappers() {
+  return {{"self",
+           [](const std::shared_ptr<Storage>& inner) -> std::shared_ptr<Storage> {
+             return make_self_storage(*inner);
+           }},
+          {"recording",
+           [](const std::shared_ptr<Storage>& inner) {
+             return std::make_shared<RecordingStorage>(inner, std::make_shared<Log>());
+           }},
+          {"faulty",
+           [](const std::shared_ptr<Storage>& inner) {
+             return std::make_shared<FaultyStorage>(inner, std::make_shared<Faults>());
+           }},
+          {"observing",
+           [](const std::shared_ptr<Storage>& inner) {
+             return std::make_shared<ObservingStorage>(inner);
+           }},
+          {"forwarding", [](const std::shared_ptr<Storage>& inner) {
+             return std::make_shared<ForwardingStorage>(inner);
+           }}};
+}
+
+class Forwarding : public testing::Test {
+ protected:
+  void SetUp() override {
+    make_posix()->open(file_, Access::create)->write(0, bytes_of("data"));
+    make_posix()->make_folder(folder_);
+  }
+
+  Scratch scratch_;
+  const std::string file_ = scratch_ / "out.h5";
+  const std::string folder_ = scratch_ / "out.zarr";
+  const Manifests known_ = {"zarr.json", "repo", "other"};
+};
+
+/// Not one for each name that a manifest may have.
+TEST_F(Forwarding, ARegularFileIsNoStoreByOneLook) {
+  for (const auto& [name, wrap] : wrappers()) {
+    const auto counted = std::make_shared<CountedStorage>(make_posix());
+    EXPECT_FALSE(is_store(*wrap(counted), file_, known_)) << name;
+    EXPECT_EQ(counted->looks, 1) << name;
+  }
+}
+
+TEST_F(Forwarding, WhoHasWholeFilesIsAskedByPath) {
+  for (const auto& [name, wrap] : wrappers()) {
+    const auto counted = std::make_shared<CountedStorage>(make_posix());
+    wrap(counted)->whole_files(folder_);
+    EXPECT_EQ(counted->asked_path, folder_) << name;
+  }
+}
+
+TEST_F(Forwarding, OnlyTheCommandsStorageRefusesToChangeObjects) {
+  const auto by_path = make_by_path();
+  EXPECT_FALSE(by_path->may_have_names(file_));
+  EXPECT_TRUE(by_path->may_have_names(folder_));
+  EXPECT_EQ(by_path->whole_files(file_), nullptr);
+  EXPECT_EQ(error_of([&] { by_path->rename(file_, "s3://bucket/out"); }).code(), Code::unsupported);
+  EXPECT_EQ(error_of([&] { by_path->rename("s3://bucket/out", file_); }).code(), Code::unsupported);
+  EXPECT_EQ(error_of([&] { by_path->open("s3://bucket/out", Access::create); }).code(),
+            Code::unsupported);
+  EXPECT_EQ(error_of([&] { by_path->lease("s3://bucket/out"); }).code(), Code::unsupported);
+}
+
+TEST_F(Forwarding, WhoWrapsForOneRankOpensAlone) {
+  for (const auto& [name, wrap] : wrappers()) {
+    const auto counted = std::make_shared<CountedStorage>(make_posix());
+    EXPECT_EQ(wrap(counted)->ranks_together(), name == "forwarding" ? 3 : 0) << name;
+    EXPECT_EQ(wrap(counted)->open_together(file_, Access::read, false), nullptr) << name;
+    EXPECT_NE(wrap(counted)->open_together(file_, Access::read, true), nullptr) << name;
+  }
+}
+
+/// With the permissions of what it replaces.
+TEST_F(Forwarding, ASetsPartIsMadeLikeItsModel) {
+  std::filesystem::permissions(file_, std::filesystem::perms(0600));
+  const auto posix = make_posix();
+  make_self_storage(*posix)->create_like(scratch_ / "new", file_);
+  EXPECT_EQ(std::filesystem::status(scratch_ / "new").permissions(), std::filesystem::perms(0600));
+}
+
+}  // namespace
+}  // namespace sluice::storage
