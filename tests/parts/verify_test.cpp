@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "commit/tools/findings.hpp"
 #include "layout/formats.hpp"
 #include "parts/sets.hpp"
 
@@ -112,6 +113,66 @@ TEST_F(Verify, TimesAndScalarsOfTheIndexAreCompared) {
   ASSERT_EQ(verdict.finding_count, 2u);
   EXPECT_EQ(verdict.findings[0].variable, "time");
   EXPECT_EQ(verdict.findings[0].step, 1u);
+}
+
+/// Bounded as the findings of a part are, and counted.
+TEST_F(Verify, ManyWrongTimesAreCounted) {
+  constexpr std::uint64_t many = commit::most_findings + 50;
+  on_ranks(2, [&](exec::Transport& transport) {
+    File out = open_file(transport, storage_, "out.h5", Mode::write, SetKind{}.options());
+    const Variable v = out.define<double>("v", {2}, {.steps = true});
+    for (std::uint64_t s = 0; s < many; ++s) {
+      const auto rank = static_cast<std::uint64_t>(transport.rank());
+      Step step = out.begin_step({.time = 1000.0 + static_cast<double>(s)});
+      const double value = 1;
+      step.put(v, &value, {.start = {rank}, .count = {1}});
+      step.end();
+    }
+    out.close();
+  });
+  const auto file = storage_->open("out.h5", storage::Access::read_write);
+  std::vector<std::byte> bytes(file->size());
+  bytes.resize(file->read(0, bytes));
+  std::vector<double> times(many);
+  for (std::uint64_t s = 0; s < many; ++s) {
+    times[s] = 1000.0 + static_cast<double>(s);
+  }
+  const auto pattern = std::as_bytes(std::span(times));
+  const auto at = std::search(bytes.begin(), bytes.end(), pattern.begin(), pattern.end());
+  ASSERT_NE(at, bytes.end()) << "the dataset that other programs read";
+  const std::vector<double> wrong(many, 7);
+  const std::int64_t stamp = file->modified_ns();
+  file->write(static_cast<std::uint64_t>(at - bytes.begin()), std::as_bytes(std::span(wrong)));
+  file->set_modified_ns(stamp);
+  for (const int ranks : {1, 3}) {
+    const Verdict verdict = verify(ranks);
+    EXPECT_EQ(verdict.state, State::damaged);
+    EXPECT_EQ(verdict.finding_count, many);
+    ASSERT_EQ(verdict.findings.size(), commit::most_findings);
+    for (std::uint64_t s = 0; s < commit::most_findings; ++s) {
+      ASSERT_EQ(verdict.findings[s].step, s);
+    }
+  }
+}
+
+TEST(Findings, AreMergedInTheOrderOfTheFile) {
+  commit::Findings first;
+  commit::Findings second;
+  for (std::uint64_t k = 0; k < 120; ++k) {
+    first.add({2 * k, "even", k, "", ""});
+    second.add({2 * k + 1, "odd", k, "", ""});
+  }
+  EXPECT_EQ(first.list().size(), commit::most_findings);
+  model::ByteWriter out;
+  second.write_to(out);
+  const std::vector<std::byte> bytes = out.take();
+  model::ByteReader in(bytes);
+  first.merge(commit::Findings::read_from(in));
+  EXPECT_EQ(first.count(), 240u);
+  ASSERT_EQ(first.list().size(), commit::most_findings);
+  for (std::uint64_t k = 0; k < commit::most_findings; ++k) {
+    ASSERT_EQ(first.list()[k].order, k);
+  }
 }
 
 TEST_F(Verify, APlaceForStepsThatAreNotThereIsDamage) {

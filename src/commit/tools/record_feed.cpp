@@ -15,13 +15,6 @@ using layout::CommitRow;
 using layout::StoredVariable;
 using model::Definition;
 
-void Findings::add(Finding finding) {
-  ++count_;
-  if (list_.size() < most_findings) {
-    list_.push_back(std::move(finding));
-  }
-}
-
 Finding damaged_row(std::uint64_t order, std::size_t row) {
   return {order, "sluice/commits", Finding::no_step, "",
           "row " + std::to_string(row) + " of the log of commits does not match its checksum"};

@@ -16,22 +16,11 @@
 
 #include "commit/read/input.hpp"
 #include "commit/read/records.hpp"
+#include "commit/tools/findings.hpp"
 #include "commit/tools/verify.hpp"
 #include "layout/catalog.hpp"
 
 namespace sluice::commit {
-
-/// Keeps the first most_findings and counts all.
-class Findings {
- public:
-  void add(Finding finding);
-  const std::vector<Finding>& list() const noexcept { return list_; }
-  std::uint64_t count() const noexcept { return count_; }
-
- private:
-  std::vector<Finding> list_;
-  std::uint64_t count_ = 0;
-};
 
 /// A row of the log of commits does not match its checksum.
 Finding damaged_row(std::uint64_t order, std::size_t row);

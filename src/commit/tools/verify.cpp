@@ -18,26 +18,6 @@
 
 namespace sluice::commit {
 
-void Finding::write_to(model::ByteWriter& out) const {
-  out.put(order);
-  out.put(variable);
-  out.put(step);
-  out.put(place);
-  out.put(what);
-  out.put(rank);
-}
-
-Finding Finding::read_from(model::ByteReader& in) {
-  Finding finding;
-  finding.order = in.get<std::uint64_t>();
-  finding.variable = in.get_string();
-  finding.step = in.get<std::uint64_t>();
-  finding.place = in.get_string();
-  finding.what = in.get_string();
-  finding.rank = in.get<int>();
-  return finding;
-}
-
 namespace {
 
 /// A message without the parts that the verdict has elsewhere.
@@ -186,33 +166,20 @@ bool Verifier::matches(const Located& located, const Record& record) {
 
 Verdict Verifier::verdict() {
   exec::agree(transport_, failure_);
-  std::int64_t sums[] = {static_cast<std::int64_t>(bytes_), static_cast<std::int64_t>(records_),
-                         static_cast<std::int64_t>(findings_.count())};
+  std::int64_t sums[] = {static_cast<std::int64_t>(bytes_), static_cast<std::int64_t>(records_)};
   transport_.allreduce(sums, exec::Op::sum);
   model::ByteWriter mine;
-  mine.put(findings_.list().size());
-  for (const Finding& finding : findings_.list()) {
-    finding.write_to(mine);
-  }
+  findings_.write_to(mine);
   const auto all = transport_.gather(mine.take(), 0);
   const auto message = exec::on_root(transport_, 0, [&] {
-    std::vector<Finding> findings = feed_->findings().list();
+    Findings findings = feed_->findings();
     for (const auto& bytes : all) {
       model::ByteReader in(bytes);
-      for (auto left = in.get<std::size_t>(); left > 0; --left) {
-        findings.push_back(Finding::read_from(in));
-      }
+      findings.merge(Findings::read_from(in));
     }
-    std::sort(findings.begin(), findings.end(),
-              [](const Finding& a, const Finding& b) { return a.order < b.order; });
-    findings.resize(std::min(findings.size(), most_findings));
     model::ByteWriter out;
-    out.put(feed_->findings().count());
+    findings.write_to(out);
     out.put(feed_->uncovered_count());
-    out.put(findings.size());
-    for (const Finding& finding : findings) {
-      finding.write_to(out);
-    }
     out.put(feed_->uncovered().size());
     for (const std::string& text : feed_->uncovered()) {
       out.put(text);
@@ -220,14 +187,13 @@ Verdict Verifier::verdict() {
     return out.take();
   });
   model::ByteReader in(message);
+  const Findings findings = Findings::read_from(in);
   Verdict verdict;
   verdict.bytes = static_cast<std::uint64_t>(sums[0]);
   verdict.records = static_cast<std::uint64_t>(sums[1]);
-  verdict.finding_count = static_cast<std::uint64_t>(sums[2]) + in.get<std::uint64_t>();
+  verdict.findings = findings.list();
+  verdict.finding_count = findings.count();
   verdict.uncovered_count = in.get<std::uint64_t>();
-  for (auto left = in.get<std::size_t>(); left > 0; --left) {
-    verdict.findings.push_back(Finding::read_from(in));
-  }
   for (auto left = in.get<std::size_t>(); left > 0; --left) {
     verdict.uncovered.push_back(in.get_string());
   }

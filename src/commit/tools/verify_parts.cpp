@@ -76,7 +76,8 @@ class PartsVerifier {
   bool is_shared_;  ///< does each rank verify other parts than the others?
   std::uint64_t total_bytes_ = 0;
   std::uint64_t passed_bytes_ = 0;  ///< parts that this rank has finished
-  Verdict mine_;
+  Findings findings_;
+  Verdict mine_;  ///< without findings
   bool modified_ = false;
 };
 
@@ -85,8 +86,7 @@ void PartsVerifier::check_log() {
   const auto& commits = input_.commits();
   for (std::size_t c = 0; c < commits.size() && transport_.rank() == 0; ++c) {
     if (commits[c].is_intact == 0) {
-      mine_.findings.push_back(damaged_row(0, c));
-      ++mine_.finding_count;
+      findings_.add(damaged_row(0, c));
     }
   }
 }
@@ -111,8 +111,7 @@ void PartsVerifier::check_times() {
       const bool is_same = step < times.size() && std::bit_cast<std::uint64_t>(times[step]) ==
                                                       std::bit_cast<std::uint64_t>(told);
       if (!is_same) {
-        mine_.findings.push_back({0, definition.name, step, "", "differs from the committed time"});
-        ++mine_.finding_count;
+        findings_.add({0, definition.name, step, "", "differs from the committed time"});
       }
     }
   }
@@ -123,11 +122,10 @@ void PartsVerifier::check_mappings() {
   for (const layout::Mapping& mapping : set_.mappings) {
     const layout::SetVariable& variable = set_.variables[mapping.variable];
     if (transport_.rank() == 0 && variable.stepped && steps_in(mapping) != mapping.steps) {
-      mine_.findings.push_back({0, variable.name, Finding::no_step, "",
-                                "has a place for " + std::to_string(mapping.steps) +
-                                    " steps from " + std::to_string(mapping.first_step) +
-                                    " on, and the set has " + std::to_string(input_.steps())});
-      ++mine_.finding_count;
+      findings_.add({0, variable.name, Finding::no_step, "",
+                     "has a place for " + std::to_string(mapping.steps) + " steps from " +
+                         std::to_string(mapping.first_step) + " on, and the set has " +
+                         std::to_string(input_.steps())});
     }
   }
 }
@@ -149,8 +147,7 @@ void PartsVerifier::check_scalars() {
   });
   for (const auto& [owner, what] :
        catalog ? catalog->departures(catalog->attributes()) : std::vector<layout::Departure>{}) {
-    mine_.findings.push_back({0, owner, Finding::no_step, "", what});
-    ++mine_.finding_count;
+    findings_.add({0, owner, Finding::no_step, "", what});
   }
   for (std::uint32_t v = 0; v < variables.size(); ++v) {
     const model::Definition& definition = variables[v].definition;
@@ -166,9 +163,8 @@ void PartsVerifier::check_scalars() {
       }
     }
     if (catalog && copy != original) {
-      mine_.findings.push_back({0, definition.name, Finding::no_step, "",
-                                "has different values in the index and in its part"});
-      ++mine_.finding_count;
+      findings_.add({0, definition.name, Finding::no_step, "",
+                     "has different values in the index and in its part"});
     }
   }
 }
@@ -231,21 +227,20 @@ void PartsVerifier::add(const Verdict& verdict, std::size_t part) {
     return;  // all ranks have the same verdict
   }
   const std::string& path = set_.parts[part].path;
-  for (Finding finding : verdict.findings) {
+  std::vector<Finding> findings = verdict.findings;
+  for (Finding& finding : findings) {
     finding.order += (part + 1) * orders_per_part;
     if (finding.step != Finding::no_step) {
       finding.step = step_of(part, finding);
     }
     finding.what += " (part " + path + ")";
-    mine_.findings.push_back(finding);
   }
+  findings_.merge({std::move(findings), verdict.finding_count});
   for (const std::string& uncovered : verdict.uncovered) {
     mine_.uncovered.push_back(path);
     mine_.uncovered.back().append(": ").append(uncovered);
   }
-  mine_.findings.resize(std::min(mine_.findings.size(), most_findings));
   mine_.uncovered.resize(std::min(mine_.uncovered.size(), most_findings));
-  mine_.finding_count += verdict.finding_count;
   mine_.uncovered_count += verdict.uncovered_count;
   mine_.records += verdict.records;
   mine_.bytes += verdict.bytes;
@@ -253,13 +248,10 @@ void PartsVerifier::add(const Verdict& verdict, std::size_t part) {
   mine_.unfinished = mine_.unfinished || verdict.unfinished;
 }
 
-std::vector<std::byte> bytes_of(const std::vector<Finding>& findings,
+std::vector<std::byte> bytes_of(const Findings& findings,
                                 const std::vector<std::string>& uncovered) {
   model::ByteWriter out;
-  out.put(findings.size());
-  for (const Finding& finding : findings) {
-    finding.write_to(out);
-  }
+  findings.write_to(out);
   out.put(uncovered.size());
   for (const std::string& text : uncovered) {
     out.put(text);
@@ -268,47 +260,38 @@ std::vector<std::byte> bytes_of(const std::vector<Finding>& findings,
 }
 
 Verdict PartsVerifier::together() {
-  const auto all = transport_.gather(bytes_of(mine_.findings, mine_.uncovered), 0);
+  const auto all = transport_.gather(bytes_of(findings_, mine_.uncovered), 0);
   const auto lists = exec::on_root(transport_, 0, [&] {
-    std::vector<Finding> findings;
+    Findings findings;
     std::vector<std::string> uncovered;
     for (const auto& one : all) {
       model::ByteReader in(one);
-      for (auto left = in.get<std::size_t>(); left > 0; --left) {
-        findings.push_back(Finding::read_from(in));
-      }
+      findings.merge(Findings::read_from(in));
       for (auto left = in.get<std::size_t>(); left > 0; --left) {
         uncovered.push_back(in.get_string());
       }
     }
-    std::stable_sort(findings.begin(), findings.end(),
-                     [](const Finding& a, const Finding& b) { return a.order < b.order; });
     std::sort(uncovered.begin(), uncovered.end());
-    findings.resize(std::min(findings.size(), most_findings));
     uncovered.resize(std::min(uncovered.size(), most_findings));
     return bytes_of(findings, uncovered);
   });
-  std::int64_t sums[] = {static_cast<std::int64_t>(mine_.finding_count),
-                         static_cast<std::int64_t>(mine_.uncovered_count),
-                         static_cast<std::int64_t>(mine_.records),
-                         static_cast<std::int64_t>(mine_.bytes),
-                         modified_ ? 1 : 0,
-                         mine_.unfinished ? 1 : 0};
+  std::int64_t sums[] = {
+      static_cast<std::int64_t>(mine_.uncovered_count), static_cast<std::int64_t>(mine_.records),
+      static_cast<std::int64_t>(mine_.bytes), modified_ ? 1 : 0, mine_.unfinished ? 1 : 0};
   transport_.allreduce(sums, exec::Op::sum);
   model::ByteReader in(lists);
+  const Findings findings = Findings::read_from(in);
   Verdict verdict;
-  for (auto left = in.get<std::size_t>(); left > 0; --left) {
-    verdict.findings.push_back(Finding::read_from(in));
-  }
+  verdict.findings = findings.list();
+  verdict.finding_count = findings.count();
   for (auto left = in.get<std::size_t>(); left > 0; --left) {
     verdict.uncovered.push_back(in.get_string());
   }
-  verdict.finding_count = static_cast<std::uint64_t>(sums[0]);
-  verdict.uncovered_count = static_cast<std::uint64_t>(sums[1]);
-  verdict.records = static_cast<std::uint64_t>(sums[2]);
-  verdict.bytes = static_cast<std::uint64_t>(sums[3]);
-  verdict.modified = sums[4] != 0 || input_.modified_since_commit();
-  verdict.unfinished = sums[5] != 0;
+  verdict.uncovered_count = static_cast<std::uint64_t>(sums[0]);
+  verdict.records = static_cast<std::uint64_t>(sums[1]);
+  verdict.bytes = static_cast<std::uint64_t>(sums[2]);
+  verdict.modified = sums[3] != 0 || input_.modified_since_commit();
+  verdict.unfinished = sums[4] != 0;
   return verdict;
 }
 
