@@ -1,16 +1,12 @@
 // What a failure says of a checkpoint and its file.
 #pragma once
 
+#include "commit/publish/damage.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::detail {
 
-/// Of the bytes of one checkpoint; another may be whole.
-inline bool is_damage(Code code) {
-  return code == Code::damaged || code == Code::truncated || code == Code::format ||
-         code == Code::version || code == Code::io || code == Code::not_found ||
-         code == Code::changed_outside;
-}
+using commit::is_damage;
 
 /// May opening the file anew help?
 inline bool is_of_storage(Code code) {

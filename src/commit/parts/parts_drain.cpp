@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "commit/publish/atomic_file.hpp"
+#include "commit/publish/damage.hpp"
 #include "commit/publish/parts_files.hpp"
 #include "exec/transport/agree.hpp"
 #include "storage/background_thread.hpp"

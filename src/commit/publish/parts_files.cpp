@@ -9,6 +9,7 @@
 #include <random>
 
 #include "codec/checksum.hpp"
+#include "commit/publish/damage.hpp"
 #include "commit/publish/in_place.hpp"
 #include "commit/publish/journal.hpp"
 #include "commit/publish/recovery.hpp"
@@ -135,11 +136,6 @@ std::vector<std::size_t> parts_away(const PartSet& set, const std::string& index
     }
   }
   return away;
-}
-
-bool is_of_lost_part(Code code) {
-  return code == Code::not_found || code == Code::truncated || code == Code::format ||
-         code == Code::version || code == Code::damaged;
 }
 
 std::vector<std::size_t> find_absent_parts(exec::Transport& transport, storage::Storage& storage,

@@ -47,8 +47,6 @@ std::string path_at_home(const std::string& index_path, const layout::Part& part
 /// The parts of a set that are not in the folder of its index, or in `<index>.parts`, such as those
 /// on node-local storage: by number.
 std::vector<std::size_t> parts_away(const layout::PartSet& set, const std::string& index_path);
-/// The part is not what the index knows. That it cannot be looked at is another thing.
-bool is_of_lost_part(Code code);
 /// Collective: check_parts() of the others, without recovery. Returns those of parts_away() that
 /// some rank does not find as the index knows them, or may not read: the same on every rank.
 std::vector<std::size_t> find_absent_parts(exec::Transport& transport, storage::Storage& storage,

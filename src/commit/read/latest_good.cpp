@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "commit/publish/damage.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/portion.hpp"
 
@@ -14,12 +15,6 @@ namespace {
 
 /// The bytes that a rank reads at a time.
 constexpr std::uint64_t piece_bytes = 32ULL << 20;
-
-bool is_damage(Code code) {
-  return code == Code::damaged || code == Code::truncated || code == Code::format ||
-         code == Code::version || code == Code::io || code == Code::not_found ||
-         code == Code::changed_outside;
-}
 
 /// Collective: each rank reads its share of the pieces, all in the same number of calls.
 void read_variable(exec::Transport& transport, Input& input, std::uint32_t variable,

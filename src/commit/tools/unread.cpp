@@ -26,11 +26,6 @@ void read_all(Input& input, std::uint32_t variable) {
 
 }  // namespace
 
-bool may_be_of_variable(Code code) {
-  return code == Code::format || code == Code::damaged || code == Code::truncated ||
-         code == Code::unsupported || code == Code::version;
-}
-
 Unread find_unread(exec::Transport& transport, storage::Storage& storage, const std::string& path) {
   const auto message = exec::on_root(transport, 0, [&] {
     Unread found;

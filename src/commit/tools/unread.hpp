@@ -5,15 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "commit/publish/damage.hpp"
 #include "exec/transport/transport.hpp"
 #include "layout/catalog.hpp"
-#include "sluice/error.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::commit {
-
-/// Is such a failure perhaps one variable's alone?
-bool may_be_of_variable(Code code);
 
 /// By name, why: a filter that is not there, a checksum that fails, raw data in a file that is not
 /// there. Reads every variable on rank 0, a few MiB at a time. Nothing where Sluice wrote the file,

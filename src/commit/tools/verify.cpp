@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "codec/checksum.hpp"
+#include "commit/publish/damage.hpp"
 #include "commit/publish/recovery.hpp"
 #include "commit/read/input.hpp"
 #include "commit/tools/record_feed.hpp"
@@ -139,10 +140,7 @@ void Verifier::check_record(const Located& located, const RecordUnit& unit, std:
       findings_.add({order, name, step, record.box.text(), "does not match its checksum", writer});
     }
   } catch (const Error& e) {
-    const bool is_damage = e.code() == Code::truncated || e.code() == Code::io ||
-                           e.code() == Code::damaged || e.code() == Code::format ||
-                           e.code() == Code::version;
-    if (is_damage) {
+    if (is_of_bytes(e.code())) {
       findings_.add({order, name, step, record.box.text(),
                      "cannot be read: " + bare(e.what(), input_.path()), writer});
     } else {
