@@ -8,6 +8,7 @@
 #include "commit/write/choice.hpp"
 #include "exec/device_memory.hpp"
 #include "exec/transport/agree.hpp"
+#include "exec/transport/waiting.hpp"
 #include "model/clock.hpp"
 #include "sluice/error.hpp"
 
@@ -261,7 +262,7 @@ void Sessions::make_room(std::unique_lock<std::mutex>& lock, std::uint64_t bytes
     if (options_.timeout_s > 0 && now_s - moved_s > options_.timeout_s) {
       expire("write: space for " + std::to_string(bytes) + " bytes more than the " +
              std::to_string(held) + " in flight to ranks " +
-             exec::rank_list(messages_.unacknowledged_ranks()) +
+             exec::list_ranks(messages_.unacknowledged_ranks()) +
              (std::this_thread::get_id() == thread_
                   ? ""
                   : ", which the thread that opened the file moves on by poll()"));
@@ -348,10 +349,10 @@ void Sessions::until(const std::string& what, Ready&& ready) {
       moved_s = moved ? now_s : moved_s;
       if (options_.timeout_s > 0 && now_s - moved_s > limit_s) {
         const std::vector<int> absent = barrier_.absent(transport_.size());
-        expire(what + (absent.empty() ? "" : "; not come: ranks " + exec::rank_list(absent)) +
-               (messages_.is_idle()
-                    ? ""
-                    : "; not heard by ranks " + exec::rank_list(messages_.unacknowledged_ranks())));
+        expire(what + (absent.empty() ? "" : "; not come: ranks " + exec::list_ranks(absent)) +
+               (messages_.is_idle() ? ""
+                                    : "; not heard by ranks " +
+                                          exec::list_ranks(messages_.unacknowledged_ranks())));
       }
     }
     run_calls();

@@ -6,6 +6,7 @@
 
 #include "exec/transport/agree.hpp"
 #include "exec/transport/local_transport.hpp"
+#include "exec/transport/waiting.hpp"
 #include "model/clock.hpp"
 
 namespace sluice::commit {
@@ -276,12 +277,13 @@ void BackgroundQueue::require_settled(std::uint64_t number) {
   lose_others();
   const std::vector<int> missing = tracker_->missing(number);
   const int rank = config_.transport.rank();
-  throw Error(Code::timeout,
-              "rank " + std::to_string(rank) + ": waited " + std::to_string(limit_s_) +
-                  " s for commit " + std::to_string(number) +
-                  (missing.empty() ? std::string(" to be published")
-                                   : "; not arrived: writers on ranks " + exec::rank_list(missing)),
-              rank);
+  throw Error(
+      Code::timeout,
+      "rank " + std::to_string(rank) + ": waited " + std::to_string(limit_s_) + " s for commit " +
+          std::to_string(number) +
+          (missing.empty() ? std::string(" to be published")
+                           : "; not arrived: writers on ranks " + exec::list_ranks(missing)),
+      rank);
 }
 
 void BackgroundQueue::wait(std::uint64_t number) {

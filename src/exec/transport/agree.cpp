@@ -60,14 +60,6 @@ void throw_failure_of(Transport& transport, int rank, const std::exception_ptr& 
 
 }  // namespace detail
 
-std::string rank_list(const std::vector<int>& ranks) {
-  std::string text;
-  for (const int rank : ranks) {
-    text += (text.empty() ? "" : ", ") + std::to_string(rank);
-  }
-  return text;
-}
-
 void agree(Transport& transport, const std::exception_ptr& failure, std::span<std::int64_t> extra) {
   std::vector<std::int64_t> values(extra.begin(), extra.end());
   // The lowest failing rank wins a maximum over (size - rank).

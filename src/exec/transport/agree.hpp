@@ -58,9 +58,6 @@ template <class Work>
 std::vector<std::byte> on_root(Transport& transport, int root, Work&& work,
                                const Failures& before = {});
 
-/// "0, 3, 5", for a message.
-std::string rank_list(const std::vector<int>& ranks);
-
 // -- implementation -------------------------------------------------------------------------------
 
 /// `e`, with the file name added after the rank if its text does not contain it.
