@@ -5,7 +5,7 @@ set(SLUICE_DRIVER_SOURCES
   src/codec/checksum.cpp src/commit/publish/atomic_file.cpp src/commit/publish/in_place.cpp
   src/commit/publish/journal.cpp src/commit/publish/journal_format.cpp
   src/commit/publish/journal_runs.cpp src/commit/publish/journal_tail.cpp
-  src/commit/publish/superblock.cpp
+  src/commit/publish/range_checksum.cpp src/commit/publish/superblock.cpp
   src/model/error.cpp src/model/name.cpp src/model/overlay.cpp src/model/size_text.cpp
   src/model/toml_entries.cpp
   src/plugin/block_checksums.cpp src/plugin/block_table.cpp

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codec/checksum.hpp"
+#include "commit/publish/range_checksum.hpp"
 
 namespace sluice::plugin {
 
@@ -69,27 +70,13 @@ std::optional<std::vector<commit::FreshExtent>> FreshRanges::cover(storage::File
 }
 
 bool FreshRanges::write_again(storage::File& file) const {
-  constexpr std::uint64_t piece_bytes = 1 << 20;
-  if (!is_known_) {
-    return false;
-  }
-  codec::Checksum digest;
-  std::vector<std::byte> piece;
-  for (const auto& [offset, range] : ranges_) {
-    digest.restart();
-    for (std::uint64_t done = 0; done < range.length; done += piece.size()) {
-      piece.resize(std::min(piece_bytes, range.length - done));
-      if (file.read(offset + done, piece) != piece.size()) {
-        return false;
-      }
-      digest.update(piece);
-      file.write(offset + done, piece);
-    }
-    if (digest.value() != range.checksum) {
-      return false;
-    }
-  }
-  return true;
+  const auto write = [&](std::uint64_t offset, std::span<const std::byte> piece) {
+    file.write(offset, piece);
+  };
+  return is_known_ && std::ranges::all_of(ranges_, [&](const auto& known) {
+           const auto& [offset, range] = known;
+           return commit::range_checksum(file, offset, range.length, write) == range.checksum;
+         });
 }
 
 }  // namespace sluice::plugin

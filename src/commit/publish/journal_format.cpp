@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "codec/checksum.hpp"
+#include "commit/publish/range_checksum.hpp"
 
 namespace sluice::commit {
 
@@ -30,18 +31,8 @@ std::uint64_t checksum_of(const JournalHeader& header, std::uint64_t previous) {
 }
 
 bool has_payload(storage::File& file, const JournalRecord& record) {
-  constexpr std::uint64_t piece_bytes = 1 << 20;
-  codec::Checksum digest;
-  std::vector<std::byte> piece;
-  const std::uint64_t begin = record.at + journal_header_bytes;
-  for (std::uint64_t done = 0; done < record.header.payload_bytes; done += piece.size()) {
-    piece.resize(std::min(piece_bytes, record.header.payload_bytes - done));
-    if (file.read(begin + done, piece) != piece.size()) {
-      return false;
-    }
-    digest.update(piece);
-  }
-  return digest.value() == record.header.payload_checksum;
+  return range_checksum(file, record.at + journal_header_bytes, record.header.payload_bytes) ==
+         record.header.payload_checksum;
 }
 
 /// The first position from `at` on where the two differ; their size if there is none. Whole blocks

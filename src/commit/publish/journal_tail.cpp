@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "codec/checksum.hpp"
+#include "commit/publish/range_checksum.hpp"
 
 namespace sluice::commit {
 
@@ -54,30 +54,11 @@ std::optional<JournalTail> read_tail(storage::File& journal, std::uint64_t end,
 }
 
 bool has_fresh(storage::File& file, const JournalTail& tail, std::uint64_t end) {
-  constexpr std::uint64_t piece_bytes = 1 << 20;
   const std::uint64_t size = file.size();
-  if (size < end) {
-    return false;
-  }
-  codec::Checksum digest;
-  std::vector<std::byte> piece;
-  for (const FreshExtent& extent : tail.fresh) {
-    if (extent.offset > size || extent.length > size - extent.offset) {
-      return false;
-    }
-    digest.restart();
-    for (std::uint64_t done = 0; done < extent.length; done += piece.size()) {
-      piece.resize(std::min(piece_bytes, extent.length - done));
-      if (file.read(extent.offset + done, piece) != piece.size()) {
-        return false;
-      }
-      digest.update(piece);
-    }
-    if (digest.value() != extent.checksum) {
-      return false;
-    }
-  }
-  return true;
+  return size >= end && std::ranges::all_of(tail.fresh, [&](const FreshExtent& extent) {
+           return extent.offset <= size && extent.length <= size - extent.offset &&
+                  range_checksum(file, extent.offset, extent.length) == extent.checksum;
+         });
 }
 
 }  // namespace sluice::commit
