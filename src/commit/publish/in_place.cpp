@@ -18,14 +18,6 @@ Superblock superblock_of(storage::File& file) {
   return find_superblock(file).value_or(Superblock{});
 }
 
-/// Removes the guard in bytes of the file from `offset` on.
-void lift_guard(const Superblock& superblock, std::uint64_t offset, std::span<std::byte> bytes) {
-  if (superblock.offset >= offset && superblock.offset - offset < bytes.size()) {
-    std::byte& first = bytes[superblock.offset - offset];
-    first = first == spoiled_byte ? signature_byte : first;
-  }
-}
-
 std::vector<std::byte> read_piece(storage::File& file, const JournalRuns::Piece& piece) {
   std::vector<std::byte> now(piece.length);
   storage::read_padded(file, piece.offset, now);
@@ -55,9 +47,8 @@ bool is_of_journal(storage::File& file, const Superblock& superblock, JournalRun
   std::vector<std::byte> old_bytes;
   std::vector<std::byte> new_bytes;
   const auto before = journal.before(piece, old_bytes);
-  if (superblock.guarded && superblock.offset >= piece.offset &&
-      superblock.offset - piece.offset < now.size()) {
-    now[superblock.offset - piece.offset] = before[superblock.offset - piece.offset];
+  if (superblock.guarded) {
+    without_guard(superblock, piece.offset, now);
   }
   return is_either(now, before, journal.after(piece, new_bytes));
 }
@@ -216,7 +207,7 @@ class JournalledFile final : public storage::ForwardingFile {
   std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
     const std::size_t got = inner().read(offset, bytes);
     std::vector<std::byte> buffer;
-    lift_guard(superblock_, offset, bytes.first(got));
+    without_guard(superblock_, offset, bytes.first(got));
     for (auto piece = journal_->first_behind(offset);
          piece != journal_->pieces().end() && piece->offset < offset + got; ++piece) {
       const std::uint64_t from = std::max(offset, piece->offset);

@@ -6,6 +6,7 @@
 
 #include "commit/publish/superblock.hpp"
 #include "sluice/error.hpp"
+#include "storage/read_padded.hpp"
 
 namespace sluice::commit {
 
@@ -123,11 +124,9 @@ namespace {
 bool is_old(storage::File& file, const Superblock& superblock, JournalRuns& journal,
             const JournalRuns::Piece& piece) {
   std::vector<std::byte> now(piece.length);
-  now.resize(file.read(piece.offset, now));
-  now.resize(piece.length);
-  if (superblock.guarded && superblock.offset >= piece.offset &&
-      superblock.offset - piece.offset < now.size()) {
-    now[superblock.offset - piece.offset] = signature_byte;
+  storage::read_padded(file, piece.offset, now);
+  if (superblock.guarded) {
+    without_guard(superblock, piece.offset, now);
   }
   std::vector<std::byte> buffer;
   return piece.only_new ? codec::checksum(now) == journal.before_checksum(piece)

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "storage/storage.hpp"
 
@@ -19,5 +20,8 @@ std::optional<Superblock> find_superblock(storage::File& file);
 
 inline constexpr std::byte signature_byte{0x89};
 inline constexpr std::byte spoiled_byte{0x00};
+
+/// Removes the guard, if it is there, from bytes of the file from `offset` on.
+void without_guard(const Superblock& superblock, std::uint64_t offset, std::span<std::byte> bytes);
 
 }  // namespace sluice::commit
