@@ -247,7 +247,7 @@ void CommitPlanner::note_end(const layout::MetadataUpdate& update) {
 }
 
 layout::CommitPlan CommitPlanner::plan(const layout::CommitRequest& request, bool is_last,
-                                       bool on_node, Update& update) {
+                                       bool may_sync_later, Update& update) {
   publisher_->check_lease();  // before anything is written
   const std::lock_guard lock(mutex_);
   const std::uint64_t begin = std::max(planned_end_, planner_->committed_end());
@@ -256,7 +256,7 @@ layout::CommitPlan CommitPlanner::plan(const layout::CommitRequest& request, boo
   }
   layout::CommitPlan plan = planner_->plan_commit(request);
   update = {planner_->seal(), request.modified_ns};
-  if (on_node) {
+  if (may_sync_later) {
     update.unsynced = small_extent(plan, update.metadata, begin);
   }
   note_end(update.metadata);
@@ -286,7 +286,7 @@ exec::RoundPlaces CommitPlanner::place(std::uint64_t number, const Rounds& round
   places.addresses = planner_->place_encoded(tiles);
   if (round + 1 == rounds.rounds) {
     update = {planner_->seal(), rounds.request.modified_ns};
-    if (rounds.on_node && round == 0) {
+    if (rounds.may_sync_later && round == 0) {
       update.unsynced = small_extent(plan, update.metadata, begin);
     }
     note_end(update.metadata);

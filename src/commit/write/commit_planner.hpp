@@ -50,8 +50,8 @@ class CommitPlanner {
   struct Rounds {
     layout::CommitRequest request;
     std::uint64_t rounds = 0;
-    bool is_last = false;  ///< variables that were never written are created too
-    bool on_node = false;  ///< as for plan()
+    bool is_last = false;         ///< variables that were never written are created too
+    bool may_sync_later = false;  ///< as for plan()
     /// Not before the commit is decided: the ranks that are still in the call need the cores.
     bool when_decided = false;
   };
@@ -78,9 +78,11 @@ class CommitPlanner {
 
   /// Sets the request's stamp.
   void stamp(layout::CommitRequest& request);
-  /// Plans and seals a commit without compressed variables, and preallocates its space. `on_node`:
-  /// all ranks are on this node, and one sync makes durable what they wrote.
-  layout::CommitPlan plan(const layout::CommitRequest& request, bool is_last, bool on_node,
+  /// Plans and seals a commit without compressed variables, and preallocates its space.
+  /// `may_sync_later`: it is to be durable, all ranks are on this node, so that one sync covers
+  /// what they wrote, and nothing earlier waits for one. If it is small, `update` has `unsynced`
+  /// then.
+  layout::CommitPlan plan(const layout::CommitRequest& request, bool is_last, bool may_sync_later,
                           Update& update);
   /// One round of commit `number`, in order: addresses of its compressed tiles, and `update` in the
   /// last one.

@@ -220,7 +220,7 @@ std::shared_ptr<const EncodedWriter::Behind> EncodedWriter::plan_behind(
 
 std::exception_ptr EncodedWriter::write_behind(const FileCommit& commit, const StagedCommit& staged,
                                                const std::shared_ptr<const Behind>& behind,
-                                               bool on_node) {
+                                               bool may_sync_later) {
   DataWriter& data = config_.data;
   const exec::EncodedRounds& rounds = behind->rounds;
   const std::vector<Parts> parts = parts_of(commit, staged, rounds);
@@ -230,7 +230,7 @@ std::exception_ptr EncodedWriter::write_behind(const FileCommit& commit, const S
                           data.file() != nullptr);
   }
   CommitPlanner::Rounds planning = planning_of(commit, staged, rounds);
-  planning.on_node = on_node;
+  planning.may_sync_later = may_sync_later;
   planning.when_decided = rounds.variables().empty();
   const std::uint64_t number = config_.background->begin_rounds(std::move(planning));
   const Encoder encoder = make_encoder(number, behind);

@@ -62,10 +62,10 @@ class EncodedWriter {
   /// the format, because it is too large for memory between nodes, where a round needs all ranks,
   /// or, where nothing is to be encoded, because it is not small.
   std::shared_ptr<const Behind> plan_behind(const FileCommit& commit, const StagedCommit& staged);
-  /// Collective. Begins the commit in the queue, and sends all bytes. `on_node`: as for
-  /// CommitPlanner::plan(). Returns this rank's failure, for CommitQueue::arrive.
+  /// Collective. Begins the commit in the queue, and sends all bytes. `may_sync_later`:
+  /// as for CommitPlanner::plan(). Returns this rank's failure, for CommitQueue::arrive.
   std::exception_ptr write_behind(const FileCommit& commit, const StagedCommit& staged,
-                                  const std::shared_ptr<const Behind>& behind, bool on_node);
+                                  const std::shared_ptr<const Behind>& behind, bool may_sync_later);
   /// This rank is about to leave the call of its last write_behind().
   void end_call();
 

@@ -25,15 +25,16 @@ struct FileCommit {
   std::vector<bool> touched;  ///< by variable: does any rank write it?
   /// By variable: the shape in this step, if rows vary; empty: as defined.
   std::vector<model::Dims> shapes = {};
-  /// By variable: the rows that each rank joined; empty where they were not.
+  /// By variable: the rows of each of its parts, which are the ranks where rows were joined, or
+  /// what Output::set_parts() got; empty: it has none.
   std::vector<std::vector<std::uint64_t>> parts = {};
   std::span<const model::Block> blocks;  ///< this rank's
   bool is_alone = false;                 ///< no rank knows of an earlier commit in flight
   /// If an earlier commit had the same number, the blocks of every rank are where they were then;
   /// 0: unknown.
   std::uint64_t blocks_number = 0;
-  std::uint32_t rank = 0;                  ///< the number of this one among all commits of the
-                                           ///< output
+  std::uint32_t rank = 0;                  ///< this process among the ranks of the output, for the
+                                           ///< records of who wrote what
   const plan::Explain* explain = nullptr;  ///< to be called once, when the plan is made, if any
   OutputStats* stats = nullptr;            ///< receives the waits of the commit; outlives the
                                            ///< writer

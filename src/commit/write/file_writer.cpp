@@ -184,12 +184,12 @@ bool FileWriter::may_sync_later(const FileCommit& commit) const {
 /// Collective. Addresses of uncompressed data; `update` on rank 0.
 FileWriter::Placed FileWriter::place(const FileCommit& commit, std::uint64_t words,
                                      CommitPlanner::Update& update) {
-  const bool on_node = may_sync_later(commit);
+  const bool may_be_late = may_sync_later(commit);
   auto message = exec::on_root(transport_, 0, [&] {
     queue_->before_planning();
     layout::CommitRequest request = variables_.request_for(commit, words);
     planner_->stamp(request);
-    auto bytes = planner_->plan(request, commit.is_last, on_node, update).to_bytes();
+    auto bytes = planner_->plan(request, commit.is_last, may_be_late, update).to_bytes();
     bytes.push_back(static_cast<std::byte>(update.unsynced.has_value()));
     plans_.begin_writing(bytes);
     return bytes;
