@@ -12,6 +12,7 @@
 #include "plugin/opening.hpp"
 #include "sluice/error.hpp"
 #include "storage/calls.hpp"
+#include "storage/endings.hpp"
 #include "storage/lease_record.hpp"
 #include "storage/read_padded.hpp"
 
@@ -63,7 +64,7 @@ void require_closed(storage::File& file, bool swmr) {
 
 /// May somebody be writing the file at this moment?
 bool may_be_written(storage::Storage& storage, const std::string& path) {
-  const std::string lease = path + ".sluice-lease";
+  const std::string lease = storage::lease_path(path);
   return storage.exists(lease) && storage::is_holder_running(lease).value_or(true);
 }
 

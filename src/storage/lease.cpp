@@ -24,6 +24,7 @@
 
 #include "storage/background_thread.hpp"
 #include "storage/calls.hpp"
+#include "storage/endings.hpp"
 #include "storage/lease_record.hpp"
 #include "storage/own_process.hpp"
 #include "storage/posix_file.hpp"
@@ -163,7 +164,7 @@ class FileLease final : public Lease {
 class Taker {
  public:
   Taker(const SystemCalls& calls, const std::string& path)
-      : calls_(calls), path_(path), name_(path + ".sluice-lease") {}
+      : calls_(calls), path_(path), name_(lease_path(path)) {}
 
   std::unique_ptr<Lease> take() {
     for (int tries = 0; tries < most_tries; ++tries) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/endings.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::storage {
@@ -21,14 +22,6 @@ namespace sluice::storage {
 using Manifests = std::vector<std::string>;
 /// A manifest is held in memory whole: about 60,000 variables.
 inline constexpr std::uint64_t most_manifest_bytes = 64 << 20;
-/// Ending of an object that is made to replace another one.
-inline constexpr const char* new_ending = ".sluice-new";
-/// Ending of a store that is being replaced by another one.
-inline constexpr const char* old_ending = ".sluice-old";
-/// Ending of a folder before it takes the name of a store.
-inline constexpr const char* begun_ending = ".sluice-begun";
-/// Ending of a folder that is being removed; a crash may leave a part of it.
-inline constexpr const char* gone_ending = ".sluice-gone";
 
 /// The path of an object of the store at `path`. Error bad_name if `name`, which may come from a
 /// file, would lead out of the store.

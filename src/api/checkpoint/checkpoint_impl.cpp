@@ -11,6 +11,7 @@
 #include "codec/quantise.hpp"
 #include "exec/transport/agree.hpp"
 #include "model/clock.hpp"
+#include "storage/endings.hpp"
 
 namespace sluice::detail {
 
@@ -98,7 +99,7 @@ void CheckpointImpl::add(Registered thing) {
 /// Collective. A store that was being replaced when its writer died counts as there.
 bool CheckpointImpl::is_there() {
   const auto message = exec::on_root(*transport_, 0, [&] {
-    const bool there = storage_->exists(path_) || storage_->exists(path_ + ".sluice-old");
+    const bool there = storage_->exists(path_) || storage_->exists(path_ + storage::old_ending);
     return std::vector<std::byte>{std::byte{there}};
   });
   return message.front() != std::byte{0};

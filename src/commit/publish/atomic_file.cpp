@@ -1,6 +1,7 @@
 #include "commit/publish/atomic_file.hpp"
 
 #include "commit/publish/journal.hpp"
+#include "storage/endings.hpp"
 
 namespace sluice::commit {
 
@@ -11,7 +12,7 @@ Error in_doubt(const Error& e) {
           e.rank()};
 }
 
-std::string building_path(const std::string& path) { return path + ".sluice-new"; }
+std::string building_path(const std::string& path) { return path + storage::new_ending; }
 
 std::string fresh_building_path(storage::Storage& storage, const std::string& path) {
   std::string building = building_path(path);

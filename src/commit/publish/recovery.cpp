@@ -15,6 +15,7 @@
 #include "layout/formats.hpp"
 #include "layout/stores.hpp"
 #include "sluice/error.hpp"
+#include "storage/endings.hpp"
 
 namespace sluice::commit {
 
@@ -53,7 +54,7 @@ void restore_time(storage::Storage& storage, const std::string& path) noexcept {
 }  // namespace
 
 bool has_lease(storage::Storage& storage, const std::string& path) {
-  return storage.exists(path + ".sluice-lease");
+  return storage.exists(storage::lease_path(path));
 }
 
 bool is_unfinished(storage::Storage& storage, const std::string& path) {

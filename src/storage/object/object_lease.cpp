@@ -12,6 +12,7 @@
 
 #include "sluice/error.hpp"
 #include "storage/background_thread.hpp"
+#include "storage/endings.hpp"
 #include "storage/lease_record.hpp"
 #include "storage/object/object_storage.hpp"
 #include "storage/own_process.hpp"
@@ -213,7 +214,7 @@ std::string take_over(Bucket& bucket, const std::string& name, const std::string
 std::unique_ptr<Lease> take_object_lease(Bucket& bucket, const std::string& key,
                                          const std::string& path, bool& has_conditions,
                                          const LeaseTimes& times) {
-  const std::string name = key + ".sluice-lease";
+  const std::string name = lease_path(key);
   const auto clock = std::make_shared<LeaseClock>(times.stale_after_s);
   const PutCondition absent{PutCondition::Kind::absent, ""};
   std::string etag;
