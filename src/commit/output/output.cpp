@@ -50,9 +50,7 @@ void Output::local(Work&& work) {
     work();
   } catch (const Error& e) {
     // With the text that the other ranks will get at the next commit.
-    const Error named(e.code(),
-                      "rank " + std::to_string(transport_.rank()) + ": " + path_ + ": " + e.what(),
-                      transport_.rank());
+    const Error named = exec::naming_rank({e.code(), path_ + ": " + e.what()}, transport_.rank());
     fail(std::make_exception_ptr(named));
     throw Error(named);
   }
@@ -313,9 +311,9 @@ void Output::close() {
   closed_ = true;
   exec::for_file(path_, [&] { report_.tell_costs(); });
   if (unended_) {
-    const std::string rank = "rank " + std::to_string(unended_->rank);
     throw Error(Code::wrong_state,
-                rank + ": " + path_ + ": step " + model::number_text(unended_->step) +
+                exec::rank_prefix(unended_->rank) + path_ + ": step " +
+                    model::number_text(unended_->step) +
                     " was destroyed without end() and is not in the file: call end(), or abandon() "
                     "to leave a step out",
                 unended_->rank);

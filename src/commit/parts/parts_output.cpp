@@ -79,11 +79,10 @@ std::exception_ptr of_this_rank(const std::exception_ptr& failure, const exec::T
     if (e.rank() < 0 || exec::ranks_unreachable(e)) {
       return failure;
     }
-    const std::string text = e.what();
-    const std::string named = "rank " + std::to_string(e.rank()) + ": ";
-    return e.rank() != group.rank() || text.rfind(named, 0) != 0
-               ? nullptr
-               : std::make_exception_ptr(Error(e.code(), text.substr(named.size())));
+    const std::string bare = exec::text_without_rank(e);
+    return e.rank() == group.rank() && bare != e.what()
+               ? std::make_exception_ptr(Error(e.code(), bare))
+               : nullptr;
   } catch (...) {
     return failure;
   }

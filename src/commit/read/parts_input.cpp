@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "commit/read/input.hpp"
+#include "exec/transport/agree.hpp"
 #include "exec/transport/solo_transport.hpp"
 #include "layout/portion.hpp"
 #include "model/convert.hpp"
@@ -126,12 +127,10 @@ void PartsInput::get(const InputVariable& variable, const GetRequest& request) {
 Error PartsInput::naming_index(const Error& e, const InputVariable& variable,
                                std::uint64_t step) const {
   const model::Definition& definition = variable.definition;
-  std::string what = e.what();
-  const std::string rank = "rank " + std::to_string(e.rank()) + ": ";
-  what.erase(0, what.rfind(rank, 0) == 0 ? rank.size() : 0);
   return {e.code(),
           index_path_ + ": " + definition.name +
-              (definition.stepped ? ", step " + model::number_text(step) : "") + ": " + what,
+              (definition.stepped ? ", step " + model::number_text(step) : "") + ": " +
+              exec::text_without_rank(e),
           e.rank()};
 }
 
@@ -167,9 +166,7 @@ void PartsInput::get_together(exec::Transport& transport, const InputVariable& v
     read_dense(part, wanted, mapping, request);
   } catch (const Error& e) {
     const Error named = naming_index(e, variable, request.step);
-    const int rank = e.rank();
-    throw rank < 0 ? named
-                   : Error(e.code(), "rank " + std::to_string(rank) + ": " + named.what(), rank);
+    throw e.rank() < 0 ? named : exec::naming_rank(named, e.rank());
   }
 }
 

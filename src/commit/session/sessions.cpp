@@ -272,7 +272,7 @@ void Sessions::make_room(std::unique_lock<std::mutex>& lock, std::uint64_t bytes
 
 void Sessions::expire(const std::string& what) const {
   throw Error(Code::timeout,
-              "rank " + std::to_string(transport_.rank()) + ": " + path_ + ": waited " +
+              exec::rank_prefix(transport_.rank()) + path_ + ": waited " +
                   std::to_string(options_.timeout_s) + " s for " + what,
               transport_.rank());
 }

@@ -22,13 +22,10 @@ namespace sluice::commit {
 namespace {
 
 /// A message without the parts that the verdict has elsewhere.
-std::string bare(std::string text, const std::string& path) {
-  for (const std::string& prefix : {std::string("rank 0: "), path + ": "}) {
-    if (text.rfind(prefix, 0) == 0) {
-      text.erase(0, prefix.size());
-    }
-  }
-  return text;
+std::string bare(const Error& e, const std::string& path) {
+  const std::string text = exec::text_without_rank(e);
+  const std::string prefix = path + ": ";
+  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
 }
 
 /// Collective. One verification of one file that could be opened.
@@ -142,7 +139,7 @@ void Verifier::check_record(const Located& located, const RecordUnit& unit, std:
   } catch (const Error& e) {
     if (is_of_bytes(e.code())) {
       findings_.add({order, name, step, record.box.text(),
-                     "cannot be read: " + bare(e.what(), input_.path()), writer});
+                     "cannot be read: " + bare(e, input_.path()), writer});
     } else {
       failure_ = std::current_exception();  // this rank cannot read the file: no verdict
     }
@@ -218,7 +215,7 @@ Verdict judge_unreadable(exec::Transport& transport, storage::Storage& storage,
   }
   Verdict verdict;
   verdict.state = is_newer ? State::not_readable : State::damaged;
-  verdict.findings.push_back({0, "", Finding::no_step, "", bare(error.what(), path)});
+  verdict.findings.push_back({0, "", Finding::no_step, "", bare(error, path)});
   verdict.finding_count = 1;
   return verdict;
 }

@@ -119,7 +119,7 @@ void BackgroundQueue::wait_until_placed() {
     lose_others();
     const int rank = config_.transport.rank();
     throw Error(Code::timeout,
-                "rank " + std::to_string(rank) + ": waited " + std::to_string(limit_s_) +
+                exec::rank_prefix(rank) + "waited " + std::to_string(limit_s_) +
                     " s for the sizes and places of encoded tiles",
                 rank);
   }
@@ -279,7 +279,7 @@ void BackgroundQueue::require_settled(std::uint64_t number) {
   const int rank = config_.transport.rank();
   throw Error(
       Code::timeout,
-      "rank " + std::to_string(rank) + ": waited " + std::to_string(limit_s_) + " s for commit " +
+      exec::rank_prefix(rank) + "waited " + std::to_string(limit_s_) + " s for commit " +
           std::to_string(number) +
           (missing.empty() ? std::string(" to be published")
                            : "; not arrived: writers on ranks " + exec::list_ranks(missing)),
@@ -312,10 +312,10 @@ void BackgroundQueue::wait_for_everything() {
   if (!wait_until_idle(limit_s_)) {
     lose_others();
     const int rank = config_.transport.rank();
-    throw Error(Code::timeout,
-                "rank " + std::to_string(rank) +
-                    ": the other ranks did not receive the messages about commits",
-                rank);
+    throw Error(
+        Code::timeout,
+        exec::rank_prefix(rank) + "the other ranks did not receive the messages about commits",
+        rank);
   }
 }
 

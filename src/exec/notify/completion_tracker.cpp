@@ -21,7 +21,7 @@ Outcome::Outcome(std::uint64_t commit, const std::exception_ptr& why, int own_ra
   rank = in.get<int>();
   std::string words = in.get_string();
   if (rank < 0) {
-    words.insert(0, "rank " + std::to_string(own_rank) + ": ");
+    words.insert(0, rank_prefix(own_rank));
     rank = own_rank;
   }
   const std::size_t length = std::min(words.size(), sizeof text - 1);

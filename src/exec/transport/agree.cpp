@@ -8,14 +8,26 @@
 
 namespace sluice::exec {
 
+std::string rank_prefix(int rank) { return "rank " + std::to_string(rank) + ": "; }
+
+std::string text_without_rank(const Error& e) {
+  std::string text = e.what();
+  const std::string prefix = rank_prefix(e.rank());
+  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+}
+
+Error naming_rank(const Error& e, int rank) {
+  return {e.code(), rank_prefix(rank) + text_without_rank(e), rank};
+}
+
 Error naming_file(const Error& e, const std::string& path) {
   const std::string text = e.what();
   if (path.empty() || text.find(path) != std::string::npos) {
     return e;
   }
-  const std::string rank = "rank " + std::to_string(e.rank()) + ": ";
-  const std::size_t at = text.rfind(rank, 0) == 0 ? rank.size() : 0;
-  return {e.code(), text.substr(0, at) + path + ": " + text.substr(at), e.rank()};
+  const std::string bare = text_without_rank(e);
+  const std::string rank = text.substr(0, text.size() - bare.size());
+  return {e.code(), rank + path + ": " + bare, e.rank()};
 }
 
 namespace detail {
@@ -45,8 +57,8 @@ void throw_message(std::span<const std::byte> message, int rank) {
   const auto code = in.get<Code>();
   const int named = in.get<int>();
   const std::string text = in.get_string();
-  throw named >= 0 ? Error(code, text, named)
-                   : Error(code, "rank " + std::to_string(rank) + ": " + text, rank);
+  const Error error(code, text, named);
+  throw named >= 0 ? error : naming_rank(error, rank);
 }
 
 void throw_failure_of(Transport& transport, int rank, const std::exception_ptr& failure) {

@@ -58,8 +58,12 @@ template <class Work>
 std::vector<std::byte> on_root(Transport& transport, int root, Work&& work,
                                const Failures& before = {});
 
-// -- implementation -------------------------------------------------------------------------------
-
+/// "rank 3: ", as the text of an Error that names a rank begins.
+std::string rank_prefix(int rank);
+/// The text of `e` without the rank that it names.
+std::string text_without_rank(const Error& e);
+/// `e` as an error of `rank`, which its text names in front.
+Error naming_rank(const Error& e, int rank);
 /// `e`, with the file name added after the rank if its text does not contain it.
 Error naming_file(const Error& e, const std::string& path);
 
@@ -72,6 +76,8 @@ decltype(auto) for_file(const std::string& path, Work&& work) {
     throw naming_file(e, path);
   }
 }
+
+// -- implementation -------------------------------------------------------------------------------
 
 namespace detail {
 /// code, rank that the error names (-1: none yet), text
