@@ -293,17 +293,7 @@ void BackgroundQueue::wait(std::uint64_t number) {
 
 /// Until the others have received this rank's messages; have they?
 bool BackgroundQueue::wait_until_idle(double seconds) {
-  const double start = model::now_s();
-  while (!tracker_->is_idle()) {
-    tracker_->poll();
-    if (model::now_s() - start > seconds) {
-      return false;
-    }
-    if (!config_.transport.runs_at_once()) {
-      exec::LocalTransport::pause();
-    }
-  }
-  return true;
+  return wait_for([&] { return tracker_->is_idle(); }, seconds);
 }
 
 /// Until everything is settled and reported.
