@@ -1,5 +1,8 @@
 #include "storage/background_thread.hpp"
 
+#include <cstring>
+#include <pthread.h>
+#include <sched.h>
 #include <utility>
 
 namespace sluice::storage {
@@ -12,9 +15,24 @@ SignalsBlocked::SignalsBlocked() {
 
 SignalsBlocked::~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
-std::thread start_background(std::function<void()> work) {
+namespace {
+
+void unbind_thread() noexcept {
+  cpu_set_t all;
+  std::memset(&all, 0xff, sizeof all);
+  ::pthread_setaffinity_np(::pthread_self(), sizeof all, &all);
+}
+
+}  // namespace
+
+std::thread start_background(std::function<void()> work, Cores cores) {
   const SignalsBlocked signals;
-  return std::thread(std::move(work));
+  return std::thread([work = std::move(work), cores] {
+    if (cores == Cores::any) {
+      unbind_thread();
+    }
+    work();
+  });
 }
 
 }  // namespace sluice::storage

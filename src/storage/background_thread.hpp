@@ -2,6 +2,7 @@
 #pragma once
 
 #include <csignal>
+#include <cstdint>
 #include <functional>
 #include <thread>
 
@@ -19,8 +20,15 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
+/// Where a thread may run.
+enum class Cores : std::uint8_t {
+  any,         ///< every core that the process may have at all: the rank's own, to which mpirun may
+               ///< have bound it, is busy computing. Where that is refused: as of_starter
+  of_starter,  ///< where the thread that starts it may: for work for which that one waits
+};
+
 /// A thread that receives no signal of the program: its handlers run in its own threads. Throws
 /// std::system_error where no thread is to be had.
-std::thread start_background(std::function<void()> work);
+std::thread start_background(std::function<void()> work, Cores cores = Cores::any);
 
 }  // namespace sluice::storage

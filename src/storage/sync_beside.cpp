@@ -60,7 +60,6 @@ std::exception_ptr SyncBeside::finish() {
 }
 
 void SyncBeside::run() {
-  if (at_start_ != nullptr) at_start_();
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return ends_ || file_ != nullptr; });

@@ -16,9 +16,8 @@ namespace sluice::storage {
 
 class SyncBeside {
  public:
-  /// Of files of `storage`, which must outlive the object. `at_start`: what the thread does first.
-  explicit SyncBeside(Storage& storage, void (*at_start)() noexcept = nullptr)
-      : storage_(storage), at_start_(at_start) {}
+  /// Of files of `storage`, which must outlive the object.
+  explicit SyncBeside(Storage& storage) : storage_(storage) {}
   ~SyncBeside();
   SyncBeside(const SyncBeside&) = delete;
   SyncBeside& operator=(const SyncBeside&) = delete;
@@ -34,7 +33,6 @@ class SyncBeside {
   void run();
 
   Storage& storage_;
-  void (*const at_start_)() noexcept;
   std::mutex mutex_;
   std::condition_variable changed_;
   File* file_ = nullptr;  ///< to be synced

@@ -6,7 +6,6 @@
 
 #include "commit/publish/in_place.hpp"
 #include "commit/publish/journal_runs.hpp"
-#include "exec/write/write_behind.hpp"
 #include "model/clock.hpp"
 #include "storage/background_thread.hpp"
 
@@ -108,7 +107,6 @@ void Applier::open_and_apply() noexcept {
 }
 
 void Applier::run() {
-  exec::unbind_thread();
   std::unique_lock lock(mutex_);
   while (!stop_) {
     if (!pending_ || has_failed_) {

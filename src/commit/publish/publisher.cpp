@@ -10,7 +10,6 @@
 #include "commit/publish/recovery.hpp"
 #include "commit/publish/superblock.hpp"
 #include "exec/transport/agree.hpp"
-#include "exec/write/write_behind.hpp"
 #include "layout/stores.hpp"
 #include "sluice/error.hpp"
 
@@ -36,7 +35,7 @@ Publisher::Publisher(storage::Storage& storage, const std::string& path)
       path_(path),
       was_left_(has_lease(storage, path)),
       lease_(storage.lease(path)),
-      data_sync_(storage, exec::unbind_thread) {}
+      data_sync_(storage) {}
 
 std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std::string& path,
                                             const layout::Format& format, bool synced) {

@@ -42,7 +42,9 @@ exec::WriteBehind writer_of(const PlanMaker& plans, const exec::Transport& trans
   // What ranks of one process do must not depend on what others of them hold.
   const std::size_t fewest = pace == exec::Pace::in_thread ? fewest_buffers : buffers;
   return {strategy.in_windows ? plan::window_bytes(plans.choice()) : layout::portion_bytes, buffers,
-          pace, fewest, limits};
+          pace, fewest, limits,
+          // Ranks wait for what is not written in the background.
+          strategy.in_background ? storage::Cores::any : storage::Cores::of_starter};
 }
 
 }  // namespace
@@ -82,7 +84,7 @@ DataWriter::DataWriter(exec::Transport& transport, storage::Storage& storage,
     }
     if (writes && in_background_ && has_thread()) {
       // Here, where all ranks learn of it if the thread cannot be started.
-      buffers_.writer.submit([](bool) { exec::unbind_thread(); });
+      buffers_.writer.submit([](bool) {});
     }
   });
 }

@@ -6,7 +6,6 @@
 #include <thread>
 #include <utility>
 
-#include "exec/write/write_behind.hpp"
 #include "model/clock.hpp"
 #include "storage/background_thread.hpp"
 
@@ -217,7 +216,6 @@ void PublishQueue::publish(const Commit& commit) {
 }
 
 void PublishQueue::run() {
-  exec::unbind_thread();
   while (true) {
     const std::uint32_t epoch = tracker_.epoch();
     {

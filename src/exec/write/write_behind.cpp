@@ -1,32 +1,23 @@
 #include "exec/write/write_behind.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <pthread.h>
-#include <sched.h>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include "model/clock.hpp"
 #include "sluice/error.hpp"
-#include "storage/background_thread.hpp"
 
 namespace sluice::exec {
 
-void unbind_thread() noexcept {
-  cpu_set_t all;
-  std::memset(&all, 0xff, sizeof all);
-  pthread_setaffinity_np(pthread_self(), sizeof all, &all);
-}
-
 WriteBehind::WriteBehind(std::size_t buffer_bytes, std::size_t buffers, Pace pace,
-                         std::size_t fewest, const StagingLimits& limits)
+                         std::size_t fewest, const StagingLimits& limits, storage::Cores cores)
     : buffer_bytes_(buffer_bytes),
       most_buffers_(buffers),
       pace_(pace),
       fewest_buffers_(fewest),
-      limits_(limits) {}
+      limits_(limits),
+      cores_(cores) {}
 
 WriteBehind::~WriteBehind() {
   {
@@ -153,7 +144,7 @@ void WriteBehind::enqueue(Job job) {
   }
   if (pace_ == Pace::in_thread && !thread_.joinable()) {
     try {
-      thread_ = storage::start_background([this] { run(); });
+      thread_ = storage::start_background([this] { run(); }, cores_);
     } catch (const std::system_error& e) {
       if (job.staging != nullptr) {
         put_back(job.staging);

@@ -19,13 +19,10 @@
 #include <vector>
 
 #include "exec/write/staging.hpp"
+#include "storage/background_thread.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::exec {
-
-/// Lets the calling thread run on every core that the process may have at all: the rank's own, to
-/// which mpirun may have bound it, is busy computing. A wish: where it is refused, nothing changes.
-void unbind_thread() noexcept;
 
 /// Who executes what was submitted.
 enum class Pace : std::uint8_t {
@@ -43,7 +40,7 @@ class WriteBehind {
   /// `fewest` buffers there are whatever the budget of the process; more where it has room.
   WriteBehind(std::size_t buffer_bytes, std::size_t buffers, Pace pace,
               std::size_t fewest = std::numeric_limits<std::size_t>::max(),
-              const StagingLimits& limits = {});
+              const StagingLimits& limits = {}, storage::Cores cores = storage::Cores::any);
   ~WriteBehind();
   WriteBehind(const WriteBehind&) = delete;
   WriteBehind& operator=(const WriteBehind&) = delete;
@@ -99,6 +96,7 @@ class WriteBehind {
   Pace pace_;
   std::size_t fewest_buffers_;
   StagingLimits limits_;
+  storage::Cores cores_;  ///< of the thread
   std::vector<std::unique_ptr<Staging>> owned_;
   std::size_t most_owned_ = 0;
   std::vector<Staging*> free_;  ///< of the owned ones; the one used last at the end
