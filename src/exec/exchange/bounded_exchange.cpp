@@ -9,7 +9,12 @@ namespace sluice::exec {
 
 BoundedExchange::BoundedExchange(Transport& transport, int tag, std::uint64_t send_bytes,
                                  RoundParty& party, ExchangeBuffers& buffers)
-    : transport_(transport), tag_(tag), send_bytes_(send_bytes), party_(party), buffers_(buffers) {}
+    : transport_(transport),
+      tag_(tag),
+      send_bytes_(send_bytes),
+      party_(party),
+      buffers_(buffers),
+      sends_(buffers.sent) {}
 
 template <class Action>
 void BoundedExchange::attempt(Action&& action) {
@@ -44,7 +49,7 @@ void BoundedExchange::round(std::uint64_t number) {
     arrival.pending->wait();
     attempt([&] { party_.take(arrival.message, arrival.bytes); });
   }
-  wait_for_sends();
+  sends_.wait();
 }
 
 std::vector<BoundedExchange::Arrival> BoundedExchange::post_receives(
@@ -76,7 +81,7 @@ std::vector<BoundedExchange::Arrival> BoundedExchange::post_receives(
 }
 
 void BoundedExchange::send(const RoundMessage& message) {
-  sends_.push_back(transport_.start_send(message.rank, tag_, bytes_of(message)));
+  sends_.add(transport_.start_send(message.rank, tag_, bytes_of(message)));
 }
 
 void BoundedExchange::hand_over(const RoundMessage& leaving,
@@ -99,29 +104,9 @@ std::span<const std::byte> BoundedExchange::bytes_of(const RoundMessage& message
     return lying;
   }
   // Outside the part that may fail: a wait that ends in a timeout ends the exchange.
-  const std::span<std::byte> room = room_to_send(message.bytes);
+  const std::span<std::byte> room = sends_.room(message.bytes, std::min(send_bytes_, round_bytes_));
   attempt([&] { party_.pack(message, room); });
   return room;
-}
-
-std::span<std::byte> BoundedExchange::room_to_send(std::uint64_t bytes) {
-  if (buffers_.sent.size() < sent_bytes_ + bytes) {
-    wait_for_sends();
-    const std::uint64_t room_bytes = std::max(std::min(send_bytes_, round_bytes_), bytes);
-    if (buffers_.sent.size() < room_bytes) {
-      buffers_.sent.resize(room_bytes);
-    }
-  }
-  sent_bytes_ += bytes;
-  return std::span(buffers_.sent).subspan(sent_bytes_ - bytes, bytes);
-}
-
-void BoundedExchange::wait_for_sends() {
-  for (const std::unique_ptr<Pending>& send : sends_) {
-    send->wait();
-  }
-  sends_.clear();
-  sent_bytes_ = 0;
 }
 
 }  // namespace sluice::exec

@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "exec/exchange/send_buffer.hpp"
 #include "exec/transport/transport.hpp"
 
 namespace sluice::exec {
@@ -58,14 +59,6 @@ class RoundParty {
   virtual void finish() {}
 };
 
-/// Memory that may outlive an exchange: touching it first costs more than the messages.
-struct ExchangeBuffers {
-  std::vector<std::byte> sent;
-  std::vector<std::byte> received;
-
-  std::uint64_t bytes() const { return sent.size() + received.size(); }
-};
-
 /// The part of one rank. All arguments must outlive the object.
 class BoundedExchange {
  public:
@@ -89,8 +82,6 @@ class BoundedExchange {
   void send(const RoundMessage& message);
   void hand_over(const RoundMessage& leaving, const std::vector<RoundMessage>& incoming);
   std::span<const std::byte> bytes_of(const RoundMessage& message);
-  std::span<std::byte> room_to_send(std::uint64_t bytes);
-  void wait_for_sends();
   /// Calls it, unless this rank has failed; keeps the exception.
   template <class Action>
   void attempt(Action&& action);
@@ -100,8 +91,7 @@ class BoundedExchange {
   const std::uint64_t send_bytes_;
   RoundParty& party_;
   ExchangeBuffers& buffers_;
-  std::vector<std::unique_ptr<Pending>> sends_;
-  std::uint64_t sent_bytes_ = 0;   ///< of buffers_.sent that sends_ use
+  SendBuffer sends_;
   std::uint64_t round_bytes_ = 0;  ///< what leaves in this round: no more memory is needed for it
   std::exception_ptr failure_;
 };

@@ -14,13 +14,12 @@ constexpr std::uint64_t exchange_share_of_budget = 8;
 struct ExchangeMemory final : PooledMemory {
   explicit ExchangeMemory(std::uint64_t bytes) : PooledMemory(bytes) {}
   std::vector<std::byte> scratch;
-  std::vector<std::byte> sent;
-  std::vector<std::byte> received;
+  ExchangeBuffers rounds;
   std::vector<std::vector<std::byte>> packed;
 };
 
 std::uint64_t exchange_bytes(const Buffers& buffers) {
-  std::uint64_t sum = buffers.scratch.size() + buffers.sent.size() + buffers.received.size();
+  std::uint64_t sum = buffers.scratch.size() + buffers.rounds.bytes();
   for (const std::vector<std::byte>& buffer : buffers.packed) {
     sum += buffer.size();
   }
@@ -40,8 +39,7 @@ void Buffers::take_from_pool(std::uint64_t budget_bytes) {
       });
   if (found) {
     scratch = std::move(found->scratch);
-    sent = std::move(found->sent);
-    received = std::move(found->received);
+    rounds = std::move(found->rounds);
     packed = std::move(found->packed);
   }
 }
@@ -57,8 +55,7 @@ void Buffers::give_to_pool(double idle_s) {
   if (const std::uint64_t held = exchange_bytes(*this); held != 0) {
     auto memory = std::make_unique<ExchangeMemory>(held);
     memory->scratch = std::move(scratch);
-    memory->sent = std::move(sent);
-    memory->received = std::move(received);
+    memory->rounds = std::move(rounds);
     memory->packed = std::move(packed);
     pool.give_back(std::move(memory), idle_s);
   }

@@ -9,6 +9,7 @@
 
 #include "exec/checksum_record.hpp"
 #include "exec/encode_pool.hpp"
+#include "exec/exchange/send_buffer.hpp"
 #include "exec/notify/bits.hpp"
 #include "exec/write/sink.hpp"
 #include "layout/layout.hpp"
@@ -55,9 +56,7 @@ struct Work {
 struct Buffers {
   WriteBehind writer;
   std::vector<std::byte> scratch;
-  // for rounds
-  std::vector<std::byte> sent = {};
-  std::vector<std::byte> received = {};
+  ExchangeBuffers rounds = {};
   std::vector<std::vector<std::byte>> packed = {};
   std::shared_ptr<Ring> ring = {};  ///< of the node, if windows are written in the background
 

@@ -30,7 +30,8 @@ TwoPhaseWrite::TwoPhaseWrite(Transport& transport, const plan::TileMap& tiles,
       placements_(std::move(placements)),
       window_(window),
       buffers_(buffers),
-      own_index_(tiles.index_of(transport.rank())) {}
+      own_index_(tiles.index_of(transport.rank())),
+      sends_(buffers.rounds.sent) {}
 
 bool TwoPhaseWrite::run(RoundSource& source, const plan::OwnRange& range) {
   source_ = &source;
@@ -72,10 +73,10 @@ void TwoPhaseWrite::reserve() noexcept {
       window_->prepare();
     }
     if (!feeds_.empty()) {
-      buffers_.received.reserve(window_bytes_);
+      buffers_.rounds.received.reserve(window_bytes_);
     }
     if (!targets_.empty()) {
-      buffers_.sent.reserve(window_bytes_);
+      buffers_.rounds.sent.reserve(window_bytes_);
     }
   });
 }
@@ -173,7 +174,7 @@ void TwoPhaseWrite::round(std::uint64_t number) {
       place(*arrival.feed, window, arrival.bytes);
     }
   }
-  wait_for_sends();
+  sends_.wait();
   if (window_ != nullptr) {
     window_->end();
   }
@@ -222,8 +223,9 @@ std::vector<TwoPhaseWrite::Arrival> TwoPhaseWrite::post_receives(const Stretches
       arrival.bytes = {window_->at(run.own), run.bytes};
       window_->outcome(run.own, run.bytes);
     } else {
-      buffers_.received.resize(std::max<std::size_t>(buffers_.received.size(), window_bytes_));
-      arrival.bytes = std::span(buffers_.received).subspan(used, run.bytes);
+      buffers_.rounds.received.resize(
+          std::max<std::size_t>(buffers_.rounds.received.size(), window_bytes_));
+      arrival.bytes = std::span(buffers_.rounds.received).subspan(used, run.bytes);
       used += run.bytes;
     }
     arrival.pending = transport_.start_receive(feed.rank, window_tag, arrival.bytes);
@@ -253,7 +255,7 @@ void TwoPhaseWrite::send_all(std::uint64_t number) {
     const std::span<const std::byte> bytes =
         message(leaving_.at(writer), window_of(writer, number));
     if (!bytes.empty()) {
-      sends_.push_back(transport_.start_send(tiles_.writers()[writer], window_tag, bytes));
+      sends_.add(transport_.start_send(tiles_.writers()[writer], window_tag, bytes));
     }
   }
 }
@@ -279,7 +281,7 @@ std::span<const std::byte> TwoPhaseWrite::message(const std::vector<std::size_t>
             return;
           }
           if (room.empty()) {
-            room = room_to_send(total);
+            room = sends_.room(total, window_bytes_);
             std::copy(lying.begin(), lying.end(), room.begin());
             copied = lying.size();
           }
@@ -288,24 +290,6 @@ std::span<const std::byte> TwoPhaseWrite::message(const std::vector<std::size_t>
         });
   }
   return room.empty() ? lying : std::span<const std::byte>(room);
-}
-
-std::span<std::byte> TwoPhaseWrite::room_to_send(std::uint64_t bytes) {
-  buffers_.sent.resize(std::max<std::size_t>(buffers_.sent.size(), window_bytes_));
-  if (sent_bytes_ + bytes > window_bytes_) {
-    wait_for_sends();
-  }
-  const std::span<std::byte> room = std::span(buffers_.sent).subspan(sent_bytes_, bytes);
-  sent_bytes_ += bytes;
-  return room;
-}
-
-void TwoPhaseWrite::wait_for_sends() {
-  for (const std::unique_ptr<Pending>& send : sends_) {
-    send->wait();
-  }
-  sends_.clear();
-  sent_bytes_ = 0;
 }
 
 void TwoPhaseWrite::place_own(const Stretches& window) {
@@ -359,11 +343,12 @@ void TwoPhaseWrite::round_in_turn(std::uint64_t number) {
       continue;
     }
     for (; feed != feeds_.end() && feed->rank == rank; ++feed) {
-      buffers_.received.resize(std::max<std::size_t>(buffers_.received.size(), window_bytes_));
+      buffers_.rounds.received.resize(
+          std::max<std::size_t>(buffers_.rounds.received.size(), window_bytes_));
       for (const layout::RunList& runs : feed->pieces) {
         for_each_part(runs, window,
                       [&](const plan::Stretch& stretch, std::uint64_t from, std::uint64_t to) {
-                        const auto into = std::span(buffers_.received).first(to - from);
+                        const auto into = std::span(buffers_.rounds.received).first(to - from);
                         transport_.receive(rank, window_tag, into);
                         window_->place(runs, stretch, into);
                       });

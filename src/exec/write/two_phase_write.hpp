@@ -17,6 +17,7 @@
 #include <memory>
 #include <vector>
 
+#include "exec/exchange/send_buffer.hpp"
 #include "exec/transport/transport.hpp"
 #include "exec/write/round_source.hpp"
 #include "exec/write/window.hpp"
@@ -65,8 +66,6 @@ class TwoPhaseWrite {
   void send_all(std::uint64_t number);
   std::span<const std::byte> message(const std::vector<std::size_t>& items,
                                      const Stretches& window);
-  std::span<std::byte> room_to_send(std::uint64_t bytes);
-  void wait_for_sends();
   void place_own(const Stretches& window);
   void place(const Feed& feed, const Stretches& window, std::span<const std::byte> bytes);
   void open_window(const Stretches& window, std::uint64_t number);
@@ -84,8 +83,7 @@ class TwoPhaseWrite {
   ItemsByWriter leaving_;               ///< in this batch
   std::vector<std::uint32_t> targets_;  ///< writers with remaining items, from here on
   std::vector<Feed> feeds_;
-  std::vector<std::unique_ptr<Pending>> sends_;
-  std::uint64_t sent_bytes_ = 0;  ///< of buffers_.sent that sends_ use
+  SendBuffer sends_;
   std::exception_ptr failure_;
 };
 
