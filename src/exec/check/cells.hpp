@@ -1,13 +1,14 @@
-// A shape divided into equal cells, one owner each, to distribute the search for overlaps and
-// holes.
+// A shape divided into equal cells, which are the tiles of a tiling, one owner each, to distribute
+// the search for overlaps and holes.
 //
 // Invariants: cells cover the shape exactly once; there are at most max_cells; every rank that
 // builds a grid from the same numbers gets the same one.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
+#include "layout/placement.hpp"
+#include "layout/tiling.hpp"
 #include "model/box.hpp"
 
 namespace sluice::exec {
@@ -20,15 +21,17 @@ class CellGrid {
 
   std::uint64_t cells() const noexcept { return cells_; }
   /// Cell `index`, 0 .. cells() - 1, numbered in row-major order.
-  model::Box cell(std::uint64_t index) const;
+  model::Box cell(std::uint64_t index) const { return layout::tile_box(shape_, tiling_, index); }
   /// Calls `visit` with the number of every cell that overlaps `box`, which is inside the shape.
-  void for_each_met(const model::Box& box,
-                    const std::function<void(std::uint64_t index)>& visit) const;
+  template <class Visit>
+  void for_each_met(const model::Box& box, Visit&& visit) const {
+    layout::for_each_piece(shape_, tiling_, box,
+                           [&](const layout::Piece& piece) { visit(piece.tile_index); });
+  }
 
  private:
   model::Dims shape_;
-  model::Dims extent_;  // of a cell; the last cell of a dimension may be smaller
-  model::Dims number_;  // number of cells
+  layout::Tiling tiling_;
   std::uint64_t cells_ = 0;
 };
 
