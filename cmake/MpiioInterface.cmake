@@ -3,7 +3,7 @@
 # no MPI. Each is compiled from the few files that it uses.
 file(GLOB SLUICE_MPIIO_SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/mpiio/*.cpp)
 set(SLUICE_MPIIO_OTHERS
-  src/model/error.cpp src/model/name.cpp src/mpi/loaded.cpp
+  src/model/bits.cpp src/model/error.cpp src/model/name.cpp src/mpi/loaded.cpp
   src/storage/background_thread.cpp src/storage/calls.cpp
   src/storage/collective_file.cpp src/storage/direct.cpp src/storage/file_system.cpp
   src/storage/foreign_file.cpp

@@ -1,12 +1,11 @@
 #include "mpiio/node_exchange.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <bit>
 #include <cstring>
 #include <mutex>
 #include <utility>
 
+#include "model/bits.hpp"
 #include "mpiio/errors.hpp"
 #include "mpiio/hooks.hpp"
 #include "mpiio/kept.hpp"
@@ -16,43 +15,10 @@ namespace sluice::mpiio {
 
 namespace {
 
-constexpr std::int64_t word_bits = 64;
-
 /// Room for the bytes of a window and its bits, in whole pages.
 std::int64_t stride_of(std::int64_t window_bytes) {
   const std::int64_t bytes = window_bytes + window_bytes / 8 + page_bytes;
   return (bytes + page_bytes - 1) / page_bytes * page_bytes;
-}
-
-/// Marks bytes [first, last). Ranks may share a word.
-void cover(std::uint64_t* bits, std::int64_t first, std::int64_t last) {
-  for (std::int64_t at = first; at < last;) {
-    const std::int64_t word = at / word_bits;
-    const std::int64_t from = at % word_bits;
-    const std::int64_t to = std::min(last - word * word_bits, word_bits);
-    const std::uint64_t below = to == word_bits ? ~std::uint64_t{0} : (std::uint64_t{1} << to) - 1;
-    std::atomic_ref<std::uint64_t> shared(bits[word]);
-    if (from == 0 && to == word_bits) {
-      shared.store(below, std::memory_order_relaxed);
-    } else {
-      shared.fetch_or(below & ~((std::uint64_t{1} << from) - 1), std::memory_order_relaxed);
-    }
-    at = word * word_bits + to;
-  }
-}
-
-/// The first byte from `at` on that is covered, or is not.
-std::int64_t next_byte(const std::uint64_t* bits, std::int64_t at, std::int64_t end,
-                       bool is_covered) {
-  while (at < end) {
-    const std::uint64_t word = is_covered ? bits[at / word_bits] : ~bits[at / word_bits];
-    const std::uint64_t rest = word >> (at % word_bits);
-    if (rest != 0) {
-      return std::min(end, at + std::countr_zero(rest));
-    }
-    at = (at / word_bits + 1) * word_bits;
-  }
-  return end;
 }
 
 class NodeRounds {
@@ -128,7 +94,7 @@ class NodeRounds {
                  } else {
                    memory_.gather(at, {into + place, size_of(length)});
                  }
-                 cover(bits, place, place + length);
+                 model::set_bits_shared(bits, size_of(place), size_of(length));
                });
     }
   }
@@ -152,18 +118,19 @@ class NodeRounds {
     const Run window = domains_.window(own_, round);
     const std::byte* const bytes = windows_.bytes(own_, round % 2);
     const std::uint64_t* const bits = windows_.bits(own_, round % 2);
-    std::int64_t first = next_byte(bits, 0, window.length, true);
-    while (first < window.length) {
-      const std::int64_t last = next_byte(bits, first, window.length, false);
-      sink.write(static_cast<std::uint64_t>(window.offset + first),
-                 {bytes + first, size_of(last - first)});
-      first = next_byte(bits, last, window.length, true);
+    const std::uint64_t end = size_of(window.length);
+    std::uint64_t first = model::find_bit(bits, true, 0, end);
+    while (first < end) {
+      const std::uint64_t last = model::find_bit(bits, false, first, end);
+      sink.write(size_of(window.offset) + first, {bytes + first, last - first});
+      first = model::find_bit(bits, true, last, end);
     }
   }
 
   void clear(int round) const {
-    const std::int64_t words = (domains_.window_bytes + word_bits - 1) / word_bits;
-    std::memset(windows_.bits(own_, round % 2), 0, size_of(words) * sizeof(std::uint64_t));
+    const std::uint64_t words =
+        (size_of(domains_.window_bytes) + model::word_bits - 1) / model::word_bits;
+    std::memset(windows_.bits(own_, round % 2), 0, words * sizeof(std::uint64_t));
   }
 
   void read_window(int round, storage::File& file) const {

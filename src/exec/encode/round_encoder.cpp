@@ -155,7 +155,7 @@ std::span<std::byte> RoundEncoder::room_of(std::uint64_t position) const {
 /// False if no bytes of the tile arrived.
 bool RoundEncoder::fill_holes(std::uint64_t position, std::uint64_t dense_bytes,
                               const Element& element) {
-  const Bits& came = config_.room.came;
+  const model::Bits& came = config_.room.came;
   const std::uint64_t begin = position * rounds_.stride_bytes();
   const std::uint64_t end = begin + dense_bytes;
   if (came.find(true, begin, end) == end) {

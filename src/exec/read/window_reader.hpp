@@ -7,9 +7,9 @@
 
 #include "codec/checksum.hpp"
 #include "exec/exchange/bounded_exchange.hpp"
-#include "exec/notify/bits.hpp"
 #include "exec/read/two_phase_read.hpp"
 #include "layout/runs.hpp"
+#include "model/bits.hpp"
 
 namespace sluice::exec {
 
@@ -92,7 +92,7 @@ class WindowReader {
   const std::size_t index_;
   const std::vector<Share> shares_;
   std::vector<std::byte>& buffer_;
-  Bits needed_;
+  model::Bits needed_;
   Range window_;
   std::vector<Running> records_;
   std::size_t done_ = 0;  ///< this many of the first records are complete

@@ -10,9 +10,9 @@
 #include "exec/checksum_record.hpp"
 #include "exec/encode_pool.hpp"
 #include "exec/exchange/send_buffer.hpp"
-#include "exec/notify/bits.hpp"
 #include "exec/write/sink.hpp"
 #include "layout/layout.hpp"
+#include "model/bits.hpp"
 #include "model/block.hpp"
 #include "model/definition.hpp"
 #include "plan/plan.hpp"
@@ -27,7 +27,7 @@ struct WindowMemory;
 struct EncodingRoom {
   std::unique_ptr<Staging> staging;
   std::uint64_t budget_bytes = 0;
-  Bits came;  ///< which bytes of the staging came in the round under way
+  model::Bits came;  ///< which bytes of the staging came in the round under way
   TileEncoder encoder;
 };
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <thread>
 
-#include "exec/notify/bits.hpp"
 #include "exec/write/stream_copy.hpp"
 #include "exec/write/window.hpp"
+#include "model/bits.hpp"
 #include "model/clock.hpp"
 
 namespace sluice::exec {
@@ -23,7 +23,6 @@ constexpr std::uint64_t windows_in_batch = 8;
 /// What stays in the nearest cache of a core between its checksum and its copy.
 constexpr std::uint64_t ring_slice_bytes = 16 << 10;
 constexpr std::uint64_t page_bytes = 4096;
-constexpr std::uint64_t word_bits = 64;
 
 std::uint64_t pages(std::uint64_t bytes) {
   return (bytes + page_bytes - 1) / page_bytes * page_bytes;
@@ -32,26 +31,6 @@ std::uint64_t pages(std::uint64_t bytes) {
 /// Of a window, in a pass.
 std::uint64_t marks_bytes(std::uint64_t window_bytes, const Pass& pass) {
   return window_bytes / pass.granule / 8 + 8;
-}
-
-void set_shared(std::uint64_t* words, std::uint64_t at, std::uint64_t length) {
-  const std::uint64_t end = at + length;
-  const std::uint64_t first = at / word_bits;
-  const std::uint64_t last = (end - 1) / word_bits;
-  const std::uint64_t head = ~std::uint64_t{0} << (at % word_bits);
-  const std::uint64_t tail = ~std::uint64_t{0} >> ((word_bits - end % word_bits) % word_bits);
-  const auto set = [&](std::uint64_t word, std::uint64_t mask) {
-    std::atomic_ref(words[word]).fetch_or(mask, std::memory_order_release);
-  };
-  if (first == last) {
-    set(first, head & tail);
-    return;
-  }
-  set(first, head);
-  for (std::uint64_t word = first + 1; word < last; ++word) {
-    std::atomic_ref(words[word]).store(~std::uint64_t{0}, std::memory_order_release);
-  }
-  set(last, tail);
 }
 
 }  // namespace
@@ -313,7 +292,7 @@ void Ring::outcome(const Pass& pass, const Place& place, const plan::Stretch& st
       item.runs.offset_of_packed(from), item.runs.offset_of_packed(to - 1) + 1,
       [&](std::uint64_t offset, std::uint64_t, std::uint64_t length) {
         const std::uint64_t at = stretch.own + (offset - stretch.offset) - place.first;
-        set_shared(place.marks, at / pass.granule, length / pass.granule);
+        model::set_bits_shared(place.marks, at / pass.granule, length / pass.granule);
       });
   if (!pass.gathers) {
     writer(w).came.notify();
@@ -399,7 +378,7 @@ void Ring::write_as_it_comes(const Pass& pass, std::uint64_t window, std::size_t
                              storage::File& file) {
   const std::uint64_t number = pass.number + (window - pass.first_window);
   std::optional<Place> here;
-  std::vector<std::uint64_t> done(window_bytes_ / pass.granule / word_bits + 1);
+  std::vector<std::uint64_t> done(window_bytes_ / pass.granule / model::word_bits + 1);
   std::vector<std::uint64_t> fresh(done.size());
   for (bool is_last = false; !is_last;) {
     const std::uint32_t epoch = writer(w).came.epoch();
@@ -429,11 +408,11 @@ void Ring::Place::write_runs(const Pass& pass, std::size_t w, const std::uint64_
       static_cast<std::uint32_t>(w), {first, first + length}, [&](const plan::Stretch& here) {
         const std::uint64_t begin = (here.own - first) / pass.granule;
         const std::uint64_t last = begin + here.length / pass.granule;
-        for (std::uint64_t from = find_bit(which, true, begin, last); from < last;) {
-          const std::uint64_t to = find_bit(which, false, from, last);
+        for (std::uint64_t from = model::find_bit(which, true, begin, last); from < last;) {
+          const std::uint64_t to = model::find_bit(which, false, from, last);
           file.write(here.offset + (from - begin) * pass.granule,
                      {bytes + from * pass.granule, (to - from) * pass.granule});
-          from = find_bit(which, true, to, last);
+          from = model::find_bit(which, true, to, last);
         }
       });
 }

@@ -12,9 +12,9 @@
 #include <span>
 #include <vector>
 
-#include "exec/notify/bits.hpp"
 #include "exec/write/write_behind.hpp"
 #include "layout/runs.hpp"
+#include "model/bits.hpp"
 #include "plan/tile_map.hpp"
 #include "storage/storage.hpp"
 
@@ -45,7 +45,7 @@ std::uint64_t bytes_in(const layout::RunList& runs, const Stretches& window);
 /// memory that outlives it.
 struct WindowMemory {
   std::byte* bytes;
-  Bits& came;
+  model::Bits& came;
 };
 
 class Window {
@@ -87,8 +87,8 @@ class Window {
   std::byte* data_ = nullptr;  ///< of the current window
   Stretches stretches_;
   std::uint64_t own_ = 0;
-  Bits own_came_;
-  Bits& came_;
+  model::Bits own_came_;
+  model::Bits& came_;
   std::uint64_t bytes_written_ = 0;
   bool is_left_to_writer_ = false;
   std::exception_ptr failure_;

@@ -1,11 +1,13 @@
 // Bits behave as a std::vector<bool> of their size, whatever was set and cleared.
-#include "exec/notify/bits.hpp"
+#include "model/bits.hpp"
 
 #include <gtest/gtest.h>
+#include <thread>
+#include <vector>
 
 #include "model/random_boxes.hpp"
 
-namespace sluice::exec {
+namespace sluice::model {
 namespace {
 
 std::uint64_t find_in(const std::vector<bool>& bits, bool wanted, std::uint64_t at,
@@ -42,5 +44,33 @@ TEST(Bits, AreThoseThatWereSet) {
   }
 }
 
+/// Several threads share words.
+TEST(Bits, AreSetBySeveralAtOnce) {
+  constexpr std::uint64_t size = 10'000;
+  constexpr std::uint64_t step = 37;
+  std::vector<std::uint64_t> alone(size / word_bits + 1);
+  std::vector<std::uint64_t> shared(size / word_bits + 1);
+  for (std::uint64_t at = 0; at + step <= size; at += 2 * step) {
+    set_bits(alone.data(), at, step);
+  }
+  set_bits(alone.data(), size - 300, 300);
+  set_bits_shared(shared.data(), size - 300, 300);
+  std::vector<std::thread> threads;
+  for (std::uint64_t thread = 0; thread < 3; ++thread) {
+    threads.emplace_back([&shared, thread] {
+      for (std::uint64_t at = 2 * step * thread; at + step <= size; at += 3 * 2 * step) {
+        set_bits_shared(shared.data(), at, step);
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(alone, shared);
+  set_bits(alone.data(), 5, 0);
+  set_bits_shared(alone.data(), 5, 0);
+  EXPECT_EQ(alone, shared);
+}
+
 }  // namespace
-}  // namespace sluice::exec
+}  // namespace sluice::model
