@@ -50,12 +50,12 @@ void Side::read(const Box& part, std::vector<std::byte>& out) {
     box.count = part.count.with_front(part.empty() ? 0 : 1);
   }
   const std::uint64_t step = definition_.stepped ? step_ : 0;
-  const model::Memory memory{out.data(), definition_.type, box.count,
-                             Dims::filled(box.count.rank(), 0)};
+  const commit::GetRequest request =
+      commit::dense_request(variable_, step, box, out.data(), definition_.type);
   if (is_in_parts()) {
-    input_.get_from_parts({variable_, step, box, memory});
+    input_.get_from_parts(request);
   } else if (!is_local()) {
-    input_.get(variable_, step, box, memory, false);
+    input_.get(request);
   } else if (!part.empty()) {
     input_.checked().read(*located_, box, out);
   }

@@ -53,7 +53,7 @@ void for_each_part(commit::Input& input, std::uint32_t variable, std::uint64_t s
     values.resize(part.volume());
     const model::Memory memory{reinterpret_cast<std::byte*>(values.data()), type_of<double>(),
                                part.count, Dims::filled(part.count.rank(), 0)};
-    input.get(variable, step, part, memory, true);
+    input.get({variable, step, part, memory, true});
     missing.replace(values);
     visit(part, values);
   });

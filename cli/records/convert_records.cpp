@@ -187,9 +187,9 @@ std::vector<std::int64_t> read_lengths(commit::Input& input) {
   const std::uint32_t variable = input.find("LENGTHS");
   const model::Dims shape = input.variables()[variable].definition.shape;
   std::vector<std::int64_t> lengths(shape.rank() == 1 ? shape[0] : 0);
-  input.get(variable, 0, model::whole(shape),
-            {reinterpret_cast<std::byte*>(lengths.data()), type_of<std::int64_t>(), shape, {0}},
-            false);
+  input.get(commit::dense_request(variable, 0, model::whole(shape),
+                                  reinterpret_cast<std::byte*>(lengths.data()),
+                                  type_of<std::int64_t>()));
   return lengths;
 }
 
@@ -265,9 +265,8 @@ commit::Converted convert_to_records(const Context& context, const std::string& 
                    [&] { turn = begin_turn(context, files, lengths, round + rank); });
     held.resize(turn.count);
     for (const std::uint32_t vector : vectors) {
-      input.get(vector, 0, {{turn.first}, {turn.count}},
-                {reinterpret_cast<std::byte*>(held.data()), type_of<float>(), {turn.count}, {0}},
-                false);
+      input.get(commit::dense_request(vector, 0, {{turn.first}, {turn.count}},
+                                      reinterpret_cast<std::byte*>(held.data()), type_of<float>()));
       exec::together(context.transport, [&] {
         if (turn.writer) {
           turn.writer->begin(turn.count * element_bytes);

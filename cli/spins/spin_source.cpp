@@ -189,10 +189,8 @@ class FileSource : public SpinSource {
     if (definition(name).shape.rank() == 2) {
       box = {{first, 0}, {count, columns}};
     }
-    input_.get(variable, step, box,
-               {reinterpret_cast<std::byte*>(values.data()), type_of<T>(), box.count,
-                model::Dims::filled(box.count.rank(), 0)},
-               false);
+    input_.get(commit::dense_request(variable, step, box,
+                                     reinterpret_cast<std::byte*>(values.data()), type_of<T>()));
     return values;
   }
   vampire::Coordinates read(const char* xyz, const char* material, const char* category,

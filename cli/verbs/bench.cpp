@@ -316,8 +316,10 @@ class Bench {
     const auto begin = SteadyClock::now();
     commit::Input input(transport_, *storage_, place_.file(), {});
     const model::Dims count{found_.size()};
-    input.get(input.find("field"), 0, own_box(),
-              {reinterpret_cast<std::byte*>(found_.data()), type_of<double>(), count, {0}}, false);
+    input.get({input.find("field"),
+               0,
+               own_box(),
+               {reinterpret_cast<std::byte*>(found_.data()), type_of<double>(), count, {0}}});
     candidate.read_s.push_back(until_all(begin));
     exec::together(transport_, [&] {
       if (found_ != data_) {

@@ -47,8 +47,8 @@ T value_of(Input& input, const char* name, std::uint64_t step) {
   T value{};
   const auto type = type_of<T>();
   const model::Dims none;
-  input.get(input.find(name), step, {none, none},
-            {reinterpret_cast<std::byte*>(&value), type, none, none}, false);
+  input.get(commit::dense_request(input.find(name), step, {none, none},
+                                  reinterpret_cast<std::byte*>(&value), type));
   return value;
 }
 

@@ -147,7 +147,7 @@ void Dump::run() {
 void Dump::read(std::uint64_t step, const Box& box, const Box& memory_box,
                 std::vector<std::byte>& out) {
   const model::Memory memory{out.data(), definition_.type, memory_box.count, memory_box.start};
-  input_.get(variable_, step, box, memory, false);
+  input_.get({variable_, step, box, memory});
 }
 
 void Dump::for_each(std::uint64_t step, const Visit& visit) {
@@ -195,7 +195,7 @@ std::vector<std::byte> Dump::read_corners(std::uint64_t step, const Dims& shown)
     }
     if (is_wanted) {
       const model::Memory memory{values.data(), definition_.type, shown, to};
-      input_.get(variable_, step, from, memory, false);
+      input_.get({variable_, step, from, memory});
     }
   }
   return values;

@@ -77,9 +77,7 @@ Sample sample_of(commit::Input& input, std::uint32_t variable) {
   const model::Box box = sample_box(shape, d.type.bytes);
   sample.step_bytes = shape.volume() * d.type.bytes;
   sample.bytes.resize(box.volume() * d.type.bytes);
-  const model::Memory memory{sample.bytes.data(), d.type, box.count,
-                             model::Dims::filled(shape.rank(), 0)};
-  input.get(variable, sample.step, box, memory, false);
+  input.get(commit::dense_request(variable, sample.step, box, sample.bytes.data(), d.type));
   return sample;
 }
 

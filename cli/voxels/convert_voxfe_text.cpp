@@ -80,10 +80,8 @@ class Source {
     box.start[0] = count == 0 ? 0 : first;
     box.count[0] = count;
     values.resize(box.volume());
-    input_.get(variable, step_, box,
-               {reinterpret_cast<std::byte*>(values.data()), type_of<T>(), box.count,
-                model::Dims::filled(box.count.rank(), 0)},
-               false);
+    input_.get(commit::dense_request(variable, step_, box,
+                                     reinterpret_cast<std::byte*>(values.data()), type_of<T>()));
   }
   /// This rank's part of `all` rows in rounds of at most `rows`: visit(first, count), as often on
   /// every rank.

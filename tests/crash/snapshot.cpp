@@ -153,8 +153,7 @@ void take_variable(exec::Transport&, commit::Input& input, std::uint32_t v, Snap
     const model::Dims shape = d.varying ? input.shape(v, step) : d.shape;
     const model::Box all = model::whole(shape);
     std::vector<std::byte> bytes(all.volume() * d.type.bytes + 1);  // so that none has an address
-    const model::Dims zeros = model::Dims::filled(shape.rank(), 0);
-    input.get(v, step, all, {bytes.data(), d.type, shape, zeros}, false);
+    input.get(commit::dense_request(v, step, all, bytes.data(), d.type));
     snapshot.items[d.name + " " + type_name(d.type) + shape.text() + " " + std::to_string(step)] =
         codec::checksum(std::span<const std::byte>(bytes));
   }

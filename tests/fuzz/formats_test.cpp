@@ -157,8 +157,7 @@ TEST(Damage, FlippedBitsOfRecords) {
         const model::Box all = model::whole(input.shape(v, step));
         const Type& type = input.variables()[v].definition.type;
         FuzzBytes bytes(all.volume() * type.bytes);
-        const model::Dims zeros = model::Dims::filled(all.start.rank(), 0);
-        input.get(v, step, all, {bytes.data(), type, all.count, zeros}, false);
+        input.get(commit::dense_request(v, step, all, bytes.data(), type));
         found.push_back(codec::checksum(std::span<const std::byte>(bytes)));
       }
     }

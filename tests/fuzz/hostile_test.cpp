@@ -248,9 +248,7 @@ void read_corners(const std::shared_ptr<storage::MemoryStorage>& storage) {
       corner.count[i] = 1;
     }
     std::vector<std::byte> value(d.type.bytes);
-    const model::Dims zeros = model::Dims::filled(d.shape.rank(), 0);
-    in.get(v, d.stepped ? in.steps() - 1 : 0, corner, {value.data(), d.type, corner.count, zeros},
-           false);
+    in.get(commit::dense_request(v, d.stepped ? in.steps() - 1 : 0, corner, value.data(), d.type));
   }
 }
 

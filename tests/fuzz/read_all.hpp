@@ -28,8 +28,7 @@ inline void read_ends(commit::Input& input, std::uint32_t v, std::uint64_t step)
       continue;  // of the caller's own memory
     }
     std::vector<std::byte> bytes(box.volume() * d.type.bytes);
-    const model::Dims zeros = model::Dims::filled(shape.rank(), 0);
-    input.get(v, step, box, {bytes.data(), d.type, box.count, zeros}, false);
+    input.get(commit::dense_request(v, step, box, bytes.data(), d.type));
   }
 }
 

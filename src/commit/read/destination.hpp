@@ -20,6 +20,12 @@ struct GetRequest {
   bool allow_overflow = false;
 };
 
+/// Into dense memory, which begins with the box.
+inline GetRequest dense_request(std::uint32_t variable, std::uint64_t step, const model::Box& box,
+                                std::byte* data, const Type& type) {
+  return {variable, step, box, {data, type, box.count, model::Dims::filled(box.count.rank(), 0)}};
+}
+
 class Destination {
  public:
   /// All must outlive the object. `call`: name of the library call, for messages.

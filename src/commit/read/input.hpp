@@ -86,10 +86,6 @@ class Input {
   /// Collective; each rank its own box.
   /// `failure`: an error that the caller found with it, which every rank then throws.
   void get(const GetRequest& request, const std::exception_ptr& failure = nullptr);
-  void get(std::uint32_t variable, std::uint64_t step, const model::Box& box,
-           const model::Memory& memory, bool allow_overflow) {
-    get({variable, step, box, memory, allow_overflow});
-  }
   /// Local. Records a request for get_deferred(). Throws what is wrong with it.
   void defer(const GetRequest& request);
   /// Local. Makes the next get_deferred() fail on every rank: a request could not be recorded.

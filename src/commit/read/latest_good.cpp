@@ -29,7 +29,7 @@ void read_variable(exec::Transport& transport, Input& input, std::uint32_t varia
     const Box mine = first + rank < pieces.size() ? pieces[first + rank] : Box{zeros, zeros};
     buffer.resize(mine.volume() * definition.type.bytes + 1);  // also for variables without an
                                                                // address
-    input.get(variable, step, mine, {buffer.data(), definition.type, mine.count, zeros}, false);
+    input.get(dense_request(variable, step, mine, buffer.data(), definition.type));
   }
 }
 

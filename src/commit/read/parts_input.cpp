@@ -204,7 +204,7 @@ void PartsInput::read_dense(Input& part, const Wanted& wanted, const Mapping& ma
     box.start[d] -= mapping.box.start[d];
     memory.start[d] += wanted.region.start[d] - request.box.start[d];
   }
-  part.get(wanted.variable, wanted.step, box, memory, request.allow_overflow);
+  part.get({wanted.variable, wanted.step, box, memory, request.allow_overflow});
 }
 
 namespace {
@@ -237,8 +237,8 @@ void PartsInput::read_listed(Input& part, const Wanted& wanted, const Mapping& m
        at += most) {
     const std::uint64_t count = std::min(most, mapping.box.volume() - at);
     bytes.resize(count * type.bytes);
-    part.get(wanted.variable, wanted.step, {{mapping.offset + at}, {count}},
-             {bytes.data(), type, {count}, {0}}, false);
+    part.get(dense_request(wanted.variable, wanted.step, {{mapping.offset + at}, {count}},
+                           bytes.data(), type));
     std::span<const std::byte> rest = bytes;
     for (const Box& box : model::boxes_of_range(mapping.box, at, count)) {
       const auto held = rest.first(box.volume() * type.bytes);

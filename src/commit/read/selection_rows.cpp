@@ -24,14 +24,6 @@ Box rows_of(Box all, std::uint64_t first, std::uint64_t count) {
   return all;
 }
 
-/// Of rows into dense memory of the file's type.
-GetRequest dense_request(const InputVariable& variable, const Wanted& which, const Box& rows,
-                         std::span<std::byte> out) {
-  const Dims zeros = Dims::filled(rows.start.rank(), 0);
-  return {
-      which.variable, which.step, rows, {out.data(), variable.definition.type, rows.count, zeros}};
-}
-
 }  // namespace
 
 void SelectionReader::check(const RowsRequest& request) const {
@@ -79,13 +71,15 @@ void SelectionReader::get_rows(const RowsRequest& request, std::exception_ptr fa
   if (variable.number_in_set) {
     source.read = [&](std::uint64_t first, std::uint64_t count, std::span<std::byte> out) {
       const Box rows = rows_of(which.region, first, count);
-      context_.parts->get(variable, dense_request(variable, which, rows, out));
+      context_.parts->get(variable, dense_request(which.variable, which.step, rows, out.data(),
+                                                  variable.definition.type));
     };
   } else if (variable.has_addresses()) {
     const Located& located = locator_.locate({&which, 1}).front();
     source.read = [&](std::uint64_t first, std::uint64_t count, std::span<std::byte> out) {
       const Box rows = rows_of(which.region, first, count);
-      const GetRequest dense = dense_request(variable, which, rows, out);
+      const GetRequest dense =
+          dense_request(which.variable, which.step, rows, out.data(), variable.definition.type);
       checked_.get(located, Destination(variable, dense));
     };
   } else {

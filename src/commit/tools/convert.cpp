@@ -306,7 +306,7 @@ class Converter {
       held_bytes_ += share;
       std::vector<std::byte>& bytes = held_.emplace_back(box.volume() * d.type.bytes);
       const Dims zeros = Dims::filled(box.count.rank(), 0);
-      input_.get(planned.input, step, box, {bytes.data(), d.type, box.count, zeros}, false);
+      input_.get(dense_request(planned.input, step, box, bytes.data(), d.type));
       if (has_part) {
         output_->put({planned.output, box, {bytes.data(), d.type, box.count, zeros}, false});
       }

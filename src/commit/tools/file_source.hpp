@@ -13,8 +13,7 @@ class FileSource final : public model::BlockSource {
       : input_(input), variable_(variable), step_(step) {}
   void read(const model::Box& part, std::span<std::byte> out) const override {
     const model::Definition& d = input_.variables()[variable_].definition;
-    const model::Dims zeros = model::Dims::filled(part.count.rank(), 0);
-    input_.get(variable_, step_, part, {out.data(), d.type, part.count, zeros}, false);
+    input_.get(dense_request(variable_, step_, part, out.data(), d.type));
   }
 
  private:

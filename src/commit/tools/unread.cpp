@@ -16,12 +16,11 @@ namespace {
 void read_all(Input& input, std::uint32_t variable) {
   const model::Definition& d = input.variables()[variable].definition;
   std::vector<std::byte> bytes;
-  layout::for_each_part(
-      model::whole(d.shape), d.type.bytes, layout::portion_bytes, [&](const model::Box& part) {
-        bytes.resize(part.volume() * d.type.bytes);
-        const auto zeros = model::Dims::filled(part.count.rank(), 0);
-        input.get(variable, 0, part, {bytes.data(), d.type, part.count, zeros}, false);
-      });
+  layout::for_each_part(model::whole(d.shape), d.type.bytes, layout::portion_bytes,
+                        [&](const model::Box& part) {
+                          bytes.resize(part.volume() * d.type.bytes);
+                          input.get(dense_request(variable, 0, part, bytes.data(), d.type));
+                        });
 }
 
 }  // namespace

@@ -103,9 +103,8 @@ void PartsVerifier::check_times() {
     // A damaged index may claim any extent.
     std::vector<double> times(std::min(definition.shape[0], input_.steps()));
     const model::Box there{{0}, {times.size()}};
-    input_.get(v, 0, there,
-               {reinterpret_cast<std::byte*>(times.data()), definition.type, there.count, {0}},
-               false);
+    input_.get(
+        dense_request(v, 0, there, reinterpret_cast<std::byte*>(times.data()), definition.type));
     for (std::uint64_t step = 0; step < input_.steps() && transport_.rank() == 0; ++step) {
       const double told = input_.time(step);
       const bool is_same = step < times.size() && std::bit_cast<std::uint64_t>(times[step]) ==
@@ -155,7 +154,7 @@ void PartsVerifier::check_scalars() {
       continue;
     }
     std::vector<std::byte> original(definition.type.bytes);
-    input_.get(v, 0, {}, {original.data(), definition.type, {}, {}}, false);
+    input_.get(dense_request(v, 0, {}, original.data(), definition.type));
     std::vector<std::byte> copy(definition.type.bytes);
     for (std::uint32_t c = 0; catalog && c < catalog->variables().size(); ++c) {
       if (catalog->variables()[c].definition.name == definition.name) {
