@@ -355,13 +355,14 @@ int convert(const Context& context, const ConvertVerb& verb) {
     const bool is_text = verb.format == "auto" && is_text_name(verb.to);
     require_known_ending(verb.to, is_text ? "text" : verb.format, by_option);
     const auto voxels = convert_voxfe(context, verb, options);
-    done = voxels
-               ? *voxels
-               : commit::convert(
-                     context.transport, context.storage, verb.file, verb.to,
-                     verb.is_compress_given ? std::optional(verb.compress) : std::nullopt, options,
-                     [&](std::uint64_t bytes, std::uint64_t all) { progress.update(bytes, all); },
-                     verb.step);
+    done =
+        voxels
+            ? *voxels
+            : commit::convert(
+                  context.transport, context.storage,
+                  {verb.file, verb.to, options,
+                   verb.is_compress_given ? std::optional(verb.compress) : std::nullopt, verb.step},
+                  [&](std::uint64_t bytes, std::uint64_t all) { progress.update(bytes, all); });
   }
   const double seconds = seconds_since();
   if (!context.is_root()) {

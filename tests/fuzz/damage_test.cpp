@@ -145,7 +145,7 @@ TEST(Damage, ConvertStampsNoChecksumsOnDamage) {
     const auto convert = [&](const FuzzBytes& bytes) {
       const auto storage = storage_of(bytes, sample.modified_ns);
       const auto alone = exec::make_solo();
-      commit::convert(*alone, *storage, "out.h5", "copy.h5", std::nullopt, {}, {});
+      commit::convert(*alone, *storage, {"out.h5", "copy.h5"});
       return sluice_snapshot(storage, "copy.h5");
     };
     const Snapshot copied = convert(whole);

@@ -102,8 +102,7 @@ TEST_P(DimensionNames, StayInAnotherFormat) {
     files.run(2, [&](exec::Transport& transport) {
       Options options;
       options.strategy = "shared";
-      const auto done =
-          commit::convert(transport, *files.storage(), form.path, to, std::nullopt, options);
+      const auto done = commit::convert(transport, *files.storage(), {form.path, to, options});
       EXPECT_TRUE(done.unnamed.empty());
     });
     expect(to, 2);
@@ -167,8 +166,7 @@ TEST(DimensionNames, WhatNetcdfCannotHoldIsLeftOutAndNamed) {
     out.close();
     Options options;
     options.strategy = "shared";
-    const auto done =
-        commit::convert(transport, *files.storage(), "a.h5", "a.nc", std::nullopt, options);
+    const auto done = commit::convert(transport, *files.storage(), {"a.h5", "a.nc", options});
     EXPECT_EQ(done.unnamed, (Names{"d", "c"}));  // in the order of the file
     File in = files.open(transport, "a.nc", Mode::read);
     EXPECT_EQ(in.info(in.find("b")).dimensions, (Names{"m", "n"}));

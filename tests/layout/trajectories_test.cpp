@@ -268,7 +268,7 @@ std::vector<std::string> convert_to(LocalFiles& files, const std::string& from,
                                     const std::string& to, const std::string& strategy) {
   std::vector<std::string> changes;
   files.run(3, [&](exec::Transport& t) {
-    const auto done = commit::convert(t, *files.storage(), from, to, std::nullopt, by(strategy));
+    const auto done = commit::convert(t, *files.storage(), {from, to, by(strategy)});
     if (t.rank() == 0) {
       changes = done.changes;
     }
@@ -318,7 +318,7 @@ TEST(Dcd, WhatIsConvertedKeepsNoChunksOfTheOtherFormat) {
   // numpy's format has no place for the header: each attribute is listed, and the values are kept.
   files.run(1, [&](exec::Transport& t) {
     const commit::Converted done =
-        commit::convert(t, *files.storage(), "x", "x.npy", std::nullopt, by("shared"));
+        commit::convert(t, *files.storage(), {"x", "x.npy", by("shared")});
     EXPECT_FALSE(done.left_out.empty());
     for (const std::string& what : done.left_out) {
       EXPECT_NE(what.find("attribute"), std::string::npos) << what;

@@ -146,7 +146,7 @@ TEST(Streams, AreConvertedToHdf5AndBack) {
   write_all(files, 3, "traj.rec", Mode::write, 0);
   const auto convert = [&](const std::string& from, const std::string& to) {
     files.run(2, [&](exec::Transport& transport) {
-      commit::convert(transport, *files.storage(), from, to, std::nullopt, {}, {});
+      commit::convert(transport, *files.storage(), {from, to});
     });
   };
   convert("traj.rec", "traj.h5");

@@ -35,25 +35,22 @@ namespace {
 /// Size: The state of one conversion between its steps: two files, a plan, and the report.
 class Converter {
  public:
-  Converter(exec::Transport& transport, storage::Storage& storage, const std::string& from,
-            NewFile& target, const std::optional<std::string>& compress, const Options& options,
-            const Unread& unread, const CopyProgress& progress,
-            std::optional<std::int64_t> only_step)
+  /// All must outlive the object.
+  Converter(exec::Transport& transport, storage::Storage& storage, const Conversion& wanted,
+            NewFile& target, const Unread& unread, const CopyProgress& progress)
       : transport_(transport),
         storage_(storage),
-        from_(from),
+        wanted_(wanted),
         alone_(exec::make_solo()),
         own_storage_(storage::make_self_storage(storage)),
-        input_(transport, storage, from, Options{}),
+        input_(transport, storage, wanted.from, Options{}),
         target_(target),
-        compress_(compress),
-        budget_bytes_(options.budget_bytes),
         unread_(unread),
         progress_(progress),
-        chosen_(input_, only_step) {
-    Options own = options;
+        chosen_(input_, wanted.only_step) {
+    Options own = wanted.options;
     own.rectilinear = Rectilinear::never;  // blocks say only how the ranks share the work
-    own.compress = compress.value_or("");
+    own.compress = wanted.compress.value_or("");
     output_ = target.open(own);
     carry_ = carry_of(transport);
     if (chosen_.is_one()) {
@@ -86,7 +83,7 @@ class Converter {
   }
 
   void define() {
-    codec::require_plugins(codec::parse_pipeline(compress_.value_or(""), 1));
+    codec::require_plugins(codec::parse_pipeline(wanted_.compress.value_or(""), 1));
     std::vector<model::Definition> definitions;
     for (std::uint32_t v = 0; v < input_.variables().size(); ++v) {
       model::Definition d = input_.variables()[v].definition;
@@ -131,7 +128,7 @@ class Converter {
     if (definitions.empty() && refusal_) {
       throw Error(*refusal_);
     }
-    require_one(output_->format(), definitions, from_);
+    require_one(output_->format(), definitions, wanted_.from);
     drop_names(definitions);
     // Those that say how others were rounded keep their names: the writer may add some.
     for (const bool is_container : {true, false}) {
@@ -144,9 +141,9 @@ class Converter {
   }
 
   std::string compression_of(const model::Definition& definition) const {
-    if (compress_) {
+    if (wanted_.compress) {
       const bool is_worth = definition.bytes_per_step() >= layout::worth_encoding_bytes;
-      return is_worth ? layout::compress_for(definition.type, *compress_) : "none";
+      return is_worth ? layout::compress_for(definition.type, *wanted_.compress) : "none";
     }
     if (!output_->format().compress) {
       return "none";
@@ -291,7 +288,7 @@ class Converter {
     const model::Box box = exec::owned_box(shape, transport_.rank(), transport_.size());
     const bool has_part = !box.empty() && (shape.rank() != 0 || transport_.rank() == 0);
     const std::uint64_t share = share_bytes(planned, step);
-    if (held_bytes_ + share > budget_bytes_) {
+    if (held_bytes_ + share > wanted_.options.budget_bytes) {
       // Too much to hold: each rank reads it for itself, when the writer needs it.
       if (has_part) {
         sources_.push_back(std::make_unique<FileSource>(own_input(), planned.input, step));
@@ -323,7 +320,7 @@ class Converter {
   Input& own_input() {
     if (!own_input_) {
       Options options;
-      options.budget_bytes = budget_bytes_;
+      options.budget_bytes = wanted_.options.budget_bytes;
       own_input_ = std::make_unique<Input>(*alone_, *own_storage_, input_.path(), options);
       own_input_->keep_order_of(input_);
     }
@@ -343,7 +340,8 @@ class Converter {
         continue;
       }
       const std::uint64_t step = is_stepped ? chosen_.first() : 0;
-      if (held_bytes_ != 0 && held_bytes_ + share_bytes(planned, step) > budget_bytes_) {
+      if (held_bytes_ != 0 &&
+          held_bytes_ + share_bytes(planned, step) > wanted_.options.budget_bytes) {
         output_->flush();
         release();
       }
@@ -431,7 +429,7 @@ class Converter {
 
   exec::Transport& transport_;
   storage::Storage& storage_;
-  std::string from_;
+  const Conversion& wanted_;
   std::unique_ptr<exec::Transport> alone_;
   std::unique_ptr<storage::Storage> own_storage_;
   Input input_;
@@ -441,8 +439,6 @@ class Converter {
   layout::Format::Carry carry_ = nullptr;
   bool carries_ = false;
   SourceNames names_;
-  std::optional<std::string> compress_;
-  std::uint64_t budget_bytes_;
   const Unread& unread_;
   const CopyProgress& progress_;
   std::vector<Planned> planned_;
@@ -460,40 +456,33 @@ class Converter {
 };
 
 Converted convert_once(exec::Transport& transport, storage::Storage& storage,
-                       const std::string& from, const std::string& to,
-                       const std::optional<std::string>& compress, const Options& options,
-                       const Unread& unread, const CopyProgress& progress,
-                       std::optional<std::int64_t> only_step) {
-  NewFile target(transport, storage, to, options);
+                       const Conversion& wanted, const Unread& unread,
+                       const CopyProgress& progress) {
+  NewFile target(transport, storage, wanted.to, wanted.options);
   try {
-    return Converter(transport, storage, from, target, compress, options, unread, progress,
-                     only_step)
-        .run();
+    return Converter(transport, storage, wanted, target, unread, progress).run();
   } catch (const Error& e) {
-    throw target.named(e, to);
+    throw target.named(e, wanted.to);
   }
 }
 
 }  // namespace
 
-Converted convert(exec::Transport& transport, storage::Storage& storage, const std::string& from,
-                  const std::string& to, const std::optional<std::string>& compress,
-                  const Options& options, const CopyProgress& progress,
-                  std::optional<std::int64_t> only_step) {
+Converted convert(exec::Transport& transport, storage::Storage& storage, const Conversion& wanted,
+                  const CopyProgress& progress) {
   Unread unread;
   try {
-    return convert_once(transport, storage, from, to, compress, options, unread, progress,
-                        only_step);
+    return convert_once(transport, storage, wanted, unread, progress);
   } catch (const Error& e) {
     if (!may_be_of_variable(e.code())) {
       throw;
     }
-    unread = find_unread(transport, storage, from);
+    unread = find_unread(transport, storage, wanted.from);
     if (unread.empty()) {
       throw;
     }
   }
-  return convert_once(transport, storage, from, to, compress, options, unread, progress, only_step);
+  return convert_once(transport, storage, wanted, unread, progress);
 }
 
 }  // namespace sluice::commit

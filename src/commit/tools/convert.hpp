@@ -18,6 +18,16 @@
 
 namespace sluice::commit {
 
+struct Conversion {
+  std::string from;
+  std::string to;  ///< must not exist
+  Options options = {};
+  /// For every variable that is large enough; without it each keeps its own.
+  std::optional<std::string> compress = {};
+  /// The new file has this step alone (negative: from the end), as variables without steps.
+  std::optional<std::int64_t> only_step = {};
+};
+
 struct Converted {
   std::uint64_t variables = 0;
   std::uint64_t steps = 0;
@@ -32,15 +42,11 @@ struct Converted {
 
 /// Collective; the same result on every rank. Keeps attributes, times, fill values, names of
 /// dimensions; checksums are checked on the way. From HDF5 to plain HDF5 it keeps everything else
-/// too: what Sluice does not encode is copied by libhdf5, and links stay links. `to` must not
-/// exist. `compress`: for every variable that is large enough; without it each keeps its own.
-/// `only_step`: the new file has this step alone (negative: from the end), as variables without
-/// steps. The parts of VTK's data sets stay.
+/// too: what Sluice does not encode is copied by libhdf5, and links stay links. The parts of VTK's
+/// data sets stay.
 /// Errors: those of reading `from` and of writing, unsupported if the format of `to` cannot hold
 /// something.
-Converted convert(exec::Transport& transport, storage::Storage& storage, const std::string& from,
-                  const std::string& to, const std::optional<std::string>& compress,
-                  const Options& options, const CopyProgress& progress = {},
-                  std::optional<std::int64_t> only_step = {});
+Converted convert(exec::Transport& transport, storage::Storage& storage, const Conversion& wanted,
+                  const CopyProgress& progress = {});
 
 }  // namespace sluice::commit
