@@ -92,13 +92,8 @@ int sluice_open_serial(const char* path, const char* mode, const char* options,
 
 int sluice_close(sluice_file* file) {
   return call(file, [](sluice_file& f) {
-    try {
-      f.file->close();
-    } catch (...) {
-      f.settle_copies();
-      throw;
-    }
-    f.settle_copies();
+    const CopiesSettled at_end(f);
+    f.file->close();
   });
 }
 

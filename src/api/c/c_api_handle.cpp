@@ -108,6 +108,13 @@ void require(const void* pointer, const char* what) {
   }
 }
 
+std::uint64_t rows_of(std::int64_t rows, const std::string& what) {
+  if (rows < 0) {
+    throw Error(Code::invalid_argument, what + ": " + std::to_string(rows) + " rows");
+  }
+  return static_cast<std::uint64_t>(rows);
+}
+
 std::string text_of(const char* text, const char* what) {
   require(text, what);
   return text;

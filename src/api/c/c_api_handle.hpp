@@ -137,6 +137,30 @@ int call_local(sluice_file* file, Work&& work) noexcept {
 
 /// Error invalid_argument, naming `what`, if `pointer` is null.
 void require(const void* pointer, const char* what);
+/// Error invalid_argument, which `what` begins, if there are fewer than no rows.
+std::uint64_t rows_of(std::int64_t rows, const std::string& what);
+
+/// As guarded(), of a handle; `what` names it.
+template <class Work>
+int guarded_on(const void* handle, Work&& work, const char* what = "the handle") noexcept {
+  return guarded([&] {
+    require(handle, what);
+    work();
+  });
+}
+
+/// Settles the copies of a file when a commit, or the refusal of one, is over.
+class CopiesSettled {
+ public:
+  explicit CopiesSettled(sluice_file& file) : file_(file) {}
+  CopiesSettled(const CopiesSettled&) = delete;
+  CopiesSettled& operator=(const CopiesSettled&) = delete;
+  ~CopiesSettled() { file_.settle_copies(); }
+
+ private:
+  sluice_file& file_;
+};
+
 std::string text_of(const char* text, const char* what);
 
 /// "r", "w", "x" or "a". Error invalid_argument otherwise.

@@ -266,19 +266,16 @@ int sluice_get_rows(sluice_file* file, sluice_variable variable, sluice_type typ
     const auto refusal = f.take_refusal();
     Input& input = f.impl->input();
     std::exception_ptr failure;
+    std::uint64_t count = 0;
     try {
       throw_if(refusal);
-      if (rows < 0) {
-        throw Error(Code::invalid_argument,
-                    f.impl->path() + ": get_rows: " + std::to_string(rows) + " rows");
-      }
+      count = rows_of(rows, f.impl->path() + ": get_rows");
     } catch (...) {
       failure = std::current_exception();
     }
-    input.get_rows(
-        static_cast<std::uint32_t>(variable), step_of(input, step),
-        {reinterpret_cast<const std::uint64_t*>(ids), failure ? 0 : static_cast<std::size_t>(rows)},
-        static_cast<std::byte*>(data), loose_type(type), failure);
+    input.get_rows(static_cast<std::uint32_t>(variable), step_of(input, step),
+                   {reinterpret_cast<const std::uint64_t*>(ids), count},
+                   static_cast<std::byte*>(data), loose_type(type), failure);
   });
 }
 

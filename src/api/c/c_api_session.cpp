@@ -34,15 +34,6 @@ struct sluice_session_file {
 
 namespace {
 
-/// The same as guarded(), of a handle.
-template <class Work>
-int guarded_on(const void* handle, Work&& work) noexcept {
-  return guarded([&] {
-    require(handle, "the handle");
-    work();
-  });
-}
-
 std::function<void(const Error*)> call_of(sluice_done done, void* user) {
   if (done == nullptr) {
     return {};

@@ -194,11 +194,8 @@ int sluice_put_rows(sluice_file* file, sluice_variable variable, sluice_type typ
                     int64_t rows, const int64_t* ids) {
   return call_local(file, [&](sluice_file&, Output& output) {
     const std::string what = output.path() + ": put_rows " + known(output, variable).name;
-    if (rows < 0) {
-      throw Error(Code::invalid_argument, what + ": " + std::to_string(rows) + " rows");
-    }
     output.put_rows({static_cast<std::uint32_t>(variable),
-                     {reinterpret_cast<const std::uint64_t*>(ids), static_cast<std::size_t>(rows)},
+                     {reinterpret_cast<const std::uint64_t*>(ids), rows_of(rows, what)},
                      static_cast<const std::byte*>(data),
                      type_of_code(type, what.c_str())});
   });
@@ -208,25 +205,19 @@ int sluice_put_joined(sluice_file* file, sluice_variable variable, sluice_type t
                       const void* data, int64_t rows) {
   return call_local(file, [&](sluice_file&, Output& output) {
     const std::string what = output.path() + ": put_joined " + known(output, variable).name;
-    if (rows < 0) {
-      throw Error(Code::invalid_argument, what + ": " + std::to_string(rows) + " rows");
-    }
     output.put_joined({static_cast<std::uint32_t>(variable), static_cast<const std::byte*>(data),
-                       static_cast<std::uint64_t>(rows), type_of_code(type, what.c_str())});
+                       rows_of(rows, what), type_of_code(type, what.c_str())});
   });
 }
 
 int sluice_resize(sluice_file* file, sluice_variable variable, int64_t rows) {
   return call_local(file, [&](sluice_file& f, Output& output) {
     const std::string what = output.path() + ": resize " + known(output, variable).name;
-    if (rows < 0) {
-      throw Error(Code::invalid_argument, what + ": " + std::to_string(rows) + " rows");
-    }
+    const std::uint64_t count = rows_of(rows, what);
     if (!f.step) {
       throw Error(Code::wrong_state, what + ": outside a step: call it after begin_step");
     }
-    f.step->resize(sluice::Variable(static_cast<std::uint32_t>(variable)),
-                   static_cast<std::uint64_t>(rows));
+    f.step->resize(sluice::Variable(static_cast<std::uint32_t>(variable)), count);
   });
 }
 
@@ -241,16 +232,11 @@ namespace {
 template <class Commit>
 void commit_into(sluice_file& file, sluice_ticket** ticket, Commit&& commit) {
   auto receipt = ticket == nullptr ? nullptr : std::make_unique<sluice_ticket>();
-  try {
-    const sluice::Ticket done = commit();
-    file.settle_copies();
-    if (receipt) {
-      receipt->ticket = done;
-      *ticket = receipt.release();
-    }
-  } catch (...) {
-    file.settle_copies();
-    throw;
+  const CopiesSettled at_end(file);
+  const sluice::Ticket done = commit();
+  if (receipt) {
+    receipt->ticket = done;
+    *ticket = receipt.release();
   }
 }
 
@@ -270,15 +256,14 @@ int sluice_end_step(sluice_file* file, sluice_ticket** ticket) {
 
 int sluice_abandon_step(sluice_file* file, const char* why) {
   return call(file, [&](sluice_file& f) {
+    const CopiesSettled at_end(f);
     try {
       f.impl->abandon(why == nullptr ? "" : why);
     } catch (...) {
       f.step.reset();
-      f.settle_copies();
       throw;
     }
     f.step.reset();
-    f.settle_copies();
   });
 }
 
@@ -306,13 +291,8 @@ namespace {
 
 template <class Work>
 int ask(const sluice_ticket* ticket, Work&& work) noexcept {
-  try {
-    require(ticket, "the ticket");
-    work(ticket->ticket);
-    return SLUICE_OK;
-  } catch (...) {
-    return keep(nullptr);
-  }
+  return guarded_on(
+      ticket, [&] { work(ticket->ticket); }, "the ticket");
 }
 
 }  // namespace
