@@ -1,7 +1,7 @@
 // An owner of tiles in sessions that read: reads ahead, and answers requests.
 //
 // Invariants: a cell (a tile, or a piece of one of the maximal length) is read once as long as it
-// is kept, whoever requests it; at most cells_max() cells are kept; the least recently used are
+// is kept, whoever requests it; at most cells_max_ cells are kept; the least recently used are
 // evicted first, and none for which a request waits; the thread only reads the file; every request
 // gets one answer.
 #pragma once
@@ -52,7 +52,6 @@ class SessionReader {
   /// Starts what can be started, and reports what is complete.
   News news();
   bool pump() { return thread_.pump(); }
-  std::size_t cells_max() const { return cells_max_; }
 
  private:
   struct Cell {

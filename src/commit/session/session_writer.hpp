@@ -2,7 +2,7 @@
 // the background.
 //
 // Invariants: exactly the bytes that arrived are written; a byte that arrives twice fails its
-// session with an error that names both ranks; at most open_max() tiles are being gathered: for one
+// session with an error that names both ranks; at most open_max_ tiles are being gathered: for one
 // more the oldest is written as far as it has arrived; the outcome of a session is reported once,
 // after its last byte was written (and synced, if required); all calls but those of the writing
 // thread are made with the lock of the sessions held.
@@ -73,7 +73,6 @@ class SessionWriter {
   void drain() { writer_.drain(); }
   /// The first error of a session whose outcome had been reported already.
   std::exception_ptr stray() const { return stray_; }
-  std::size_t open_max() const { return open_max_; }
 
  private:
   struct Came {

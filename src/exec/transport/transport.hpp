@@ -80,11 +80,10 @@ class Transport {
                                               std::span<const std::byte> bytes) = 0;
   /// `into` must be exactly as long as what is sent.
   virtual std::unique_ptr<Pending> start_receive(int from, int tag, std::span<std::byte> into) = 0;
-  /// Starts to receive the next message of `tag`, from any rank that has sent one, of any length up
-  /// to most_message_bytes; empty if there is none. Makes progress, never waits. Messages of one
-  /// rank arrive in order. Not for tags that start_receive() uses.
+  /// Starts to receive the next message of `tag`, from any rank that has sent one, of any length
+  /// that is sent as one (MpiOptions::part_bytes); empty if there is none. Makes progress, never
+  /// waits. Messages of one rank arrive in order. Not for tags that start_receive() uses.
   virtual std::optional<Arriving> start_receive_any(int tag) = 0;
-  static constexpr std::size_t most_message_bytes = std::size_t{1} << 30;
   void send(int to, int tag, std::span<const std::byte> bytes) {
     start_send(to, tag, bytes)->wait();
   }
