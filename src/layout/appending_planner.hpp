@@ -9,6 +9,7 @@
 
 #include "layout/commit_history.hpp"
 #include "layout/layout.hpp"
+#include "model/round_up.hpp"
 
 namespace sluice::layout {
 
@@ -44,7 +45,7 @@ class AppendingPlanner : public Planner {
     const bool is_large = bytes >= options_.threshold_bytes;
     const std::uint64_t unit =
         is_large ? std::max(options_.alignment_bytes, word_bytes) : word_bytes;
-    const std::uint64_t address = (state_.end + unit - 1) / unit * unit;
+    const std::uint64_t address = model::round_up(state_.end, unit);
     if (__builtin_add_overflow(address, bytes, &state_.end)) {
       throw Error(Code::no_space, file_.path() + ": the file would exceed 64-bit offsets");
     }

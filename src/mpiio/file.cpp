@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "model/round_up.hpp"
 #include "mpiio/pending.hpp"
 #include "sluice/error.hpp"
 
@@ -357,7 +358,7 @@ std::int64_t sought(File& file, std::int64_t offset, int whence, std::int64_t cu
     // The end is that of the last element that begins in the file.
     const std::int64_t element = file.view.element_bytes();
     const std::int64_t seen = file.view.stream_below(bytes);
-    from = (seen + element - 1) / element * element;
+    from = model::round_up(seen, element);
   }
   if (__builtin_add_overflow(to, from, &to) || to < 0) {
     throw Fault(MPI_ERR_ARG, "a position before the start of the file, or beyond 2^63 bytes");

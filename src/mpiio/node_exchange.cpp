@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/bits.hpp"
+#include "model/round_up.hpp"
 #include "mpiio/errors.hpp"
 #include "mpiio/hooks.hpp"
 #include "mpiio/kept.hpp"
@@ -18,7 +19,7 @@ namespace {
 /// Room for the bytes of a window and its bits, in whole pages.
 std::int64_t stride_of(std::int64_t window_bytes) {
   const std::int64_t bytes = window_bytes + window_bytes / 8 + page_bytes;
-  return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+  return model::round_up(bytes, page_bytes);
 }
 
 class NodeRounds {
@@ -268,7 +269,7 @@ std::byte* SharedWindows::window(int aggregator, int half) const {
 }
 std::byte* SharedWindows::bytes(int aggregator, int half) const { return window(aggregator, half); }
 std::uint64_t* SharedWindows::bits(int aggregator, int half) const {
-  const std::int64_t rounded = (set_.window_bytes + page_bytes - 1) / page_bytes * page_bytes;
+  const std::int64_t rounded = model::round_up(set_.window_bytes, page_bytes);
   return reinterpret_cast<std::uint64_t*>(window(aggregator, half) + rounded);
 }
 

@@ -7,6 +7,7 @@
 #include <new>
 #include <vector>
 
+#include "model/round_up.hpp"
 #include "mpiio/errors.hpp"
 #include "mpiio/kept.hpp"
 #include "sluice/error.hpp"
@@ -49,7 +50,7 @@ using Buffer = std::unique_ptr<std::byte, Freed>;
 /// Aligned so that whole pages of the file can be whole pages of memory.
 Buffer make_buffer(std::int64_t bytes) {
   constexpr std::int64_t alignment = 2 << 20;
-  const std::int64_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  const std::int64_t rounded = model::round_up(bytes, alignment);
   auto* memory = static_cast<std::byte*>(std::aligned_alloc(size_of(alignment), size_of(rounded)));
   if (memory == nullptr) {
     throw std::bad_alloc();
@@ -396,8 +397,7 @@ Domains make_domains(const Run& range, std::int64_t mean_run, int ranks,
                      const ExchangeHints& hints) {
   Domains domains;
   // Whole stripes, where somebody says how long these are: no two ranks write in one.
-  const std::int64_t unit =
-      (std::max(hints.stripe_bytes, page_bytes) + page_bytes - 1) / page_bytes * page_bytes;
+  const std::int64_t unit = model::round_up(std::max(hints.stripe_bytes, page_bytes), page_bytes);
   domains.low = range.offset / unit * unit;
   domains.high = range.end();
   domains.ranks = ranks;

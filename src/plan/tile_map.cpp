@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/round_up.hpp"
+
 namespace sluice::plan {
 
 namespace {
@@ -22,7 +24,7 @@ TileMap TileMap::cyclic(RankList writers, std::uint64_t tile_bytes, const Extent
   const std::uint64_t row = map.writers_.size();
   map.first_tile_ = space.offset / tile_bytes / row * row;
   const std::uint64_t last = tiles_until(space, tile_bytes);
-  map.tiles_ = last == 0 ? 0 : (last - map.first_tile_ + row - 1) / row * row;
+  map.tiles_ = last == 0 ? 0 : model::round_up(last - map.first_tile_, row);
   return map;
 }
 

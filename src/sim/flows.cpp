@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "model/round_up.hpp"
+
 namespace sluice::sim {
 
 using layout::Extent;
@@ -74,7 +76,7 @@ class Writes {
   /// Whole pages directly, the unaligned ends through the cache.
   void add_direct(const Extent& part) {
     const std::uint64_t end = part.offset + part.length;
-    std::uint64_t from = (part.offset + page_bytes - 1) / page_bytes * page_bytes;
+    std::uint64_t from = model::round_up(part.offset, page_bytes);
     std::uint64_t to = end / page_bytes * page_bytes;
     if (to < from + min_direct_bytes) {
       from = to = end;

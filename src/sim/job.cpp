@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "layout/chunking.hpp"
+#include "model/round_up.hpp"
 
 namespace sluice::sim {
 
@@ -18,10 +19,6 @@ constexpr std::uint64_t threshold_bytes = 64 << 10;
 /// Words of a checksum record of a box of `rank` dimensions.
 std::uint64_t record_words_of(int rank) { return 3 + 2 * static_cast<std::uint64_t>(rank); }
 constexpr std::uint64_t word_bytes = 8;
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
 
 std::vector<int> prime_factors(int number) {
   std::vector<int> factors;
@@ -108,7 +105,7 @@ Arrangement::Arrangement(const Job& job, std::uint64_t alignment_bytes, bool has
       count_words(placed);
     }
     std::partial_sum(first_words_.begin(), first_words_.end(), first_words_.begin());
-    words_space_ = {round_up(at, alignment_bytes), first_words_.back() * word_bytes};
+    words_space_ = {model::round_up(at, alignment_bytes), first_words_.back() * word_bytes};
     at = words_space_.offset + words_space_.length;
   }
   space_ = {first, at - first};
@@ -151,9 +148,9 @@ std::uint64_t Arrangement::place(const Variable& variable, std::uint64_t at,
   }
   const std::uint64_t tile_bytes = placed.tile.volume() * variable.element_bytes;
   const std::uint64_t unit = tile_bytes >= threshold_bytes ? alignment_bytes : 1;
-  const std::uint64_t stride = round_up(tile_bytes, unit);
+  const std::uint64_t stride = model::round_up(tile_bytes, unit);
   std::vector<std::uint64_t> addresses(layout::grid_of(variable.shape, placed.tile).volume());
-  at = round_up(at, unit);
+  at = model::round_up(at, unit);
   for (std::uint64_t& address : addresses) {
     address = at;
     at += stride;
@@ -220,7 +217,7 @@ PartArrangement::PartArrangement(const Job& job, const std::vector<int>& members
       const std::uint64_t elements = block_of(variable.shape, grid, rank).volume();
       listed.first.push_back(listed.first.back() + elements);
     }
-    at = round_up(at + listed.first.back() * variable.element_bytes, 4096);
+    at = model::round_up(at + listed.first.back() * variable.element_bytes, 4096);
     listed_.push_back(std::move(listed));
   }
   space_ = {first, at - first};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/convert.hpp"
+#include "model/round_up.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::commit {
@@ -13,9 +14,7 @@ namespace {
 
 constexpr std::uint64_t copy_alignment_bytes = 16;  // of the largest element
 
-std::uint64_t aligned(std::uint64_t bytes) {
-  return (bytes + copy_alignment_bytes - 1) / copy_alignment_bytes * copy_alignment_bytes;
-}
+std::uint64_t aligned(std::uint64_t bytes) { return model::round_up(bytes, copy_alignment_bytes); }
 
 std::uint64_t bytes_of(const model::Block& block) {
   return block.box.volume() * block.memory.type.bytes;

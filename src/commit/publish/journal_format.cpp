@@ -7,6 +7,7 @@
 
 #include "codec/checksum.hpp"
 #include "commit/publish/range_checksum.hpp"
+#include "model/round_up.hpp"
 
 namespace sluice::commit {
 
@@ -109,8 +110,7 @@ JournalHeader sealed_header(JournalHeader header, std::uint64_t previous) {
 
 JournalPlace place_behind(const JournalPlace& place, const JournalHeader& header) {
   const std::uint64_t end = place.at + journal_header_bytes + header.payload_bytes;
-  return {(end + record_alignment - 1) / record_alignment * record_alignment,
-          header.header_checksum};
+  return {model::round_up(end, record_alignment), header.header_checksum};
 }
 
 std::optional<JournalHeader> sound_header(std::span<const std::byte> bytes,

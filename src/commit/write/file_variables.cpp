@@ -7,6 +7,7 @@
 #include "exec/transport/agree.hpp"
 #include "layout/block_grid.hpp"
 #include "layout/chunking.hpp"
+#include "model/round_up.hpp"
 
 namespace sluice::commit {
 
@@ -16,10 +17,6 @@ namespace {
 
 /// The start of a variable, so that direct writes may start there too if its address allows it.
 constexpr std::uint64_t provisional_alignment_bytes = 4096;
-
-std::uint64_t round_up_to(std::uint64_t value, std::uint64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
 
 }  // namespace
 
@@ -297,7 +294,7 @@ layout::CommitPlan FileVariables::provisional_plan(const FileCommit& commit,
       const std::uint64_t rows = (shape_of(commit, v)[0] + tile[0] - 1) / tile[0];
       present = rows * (present / grid[0]);
     }
-    at = round_up_to(at, provisional_alignment_bytes);
+    at = model::round_up(at, provisional_alignment_bytes);
     for (std::size_t i = 0; i < present; ++i) {
       addresses[i] = at;
       const Dims& own = tiling.is_regular() ? tile : tiling.whole(grid, i).count;
@@ -306,7 +303,7 @@ layout::CommitPlan FileVariables::provisional_plan(const FileCommit& commit,
     plan.placements.emplace_back(v, d.type.bytes, d.shape, tiling, addresses);
   }
   if (words != 0) {
-    at = round_up_to(at, provisional_alignment_bytes);
+    at = model::round_up(at, provisional_alignment_bytes);
     plan.checksums.emplace(layout::checksum_variable, static_cast<std::uint32_t>(sizeof words),
                            Dims{words}, Dims{words}, std::span(&at, 1));
   }

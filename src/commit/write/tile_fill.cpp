@@ -7,6 +7,7 @@
 #include "layout/portion.hpp"
 #include "model/convert.hpp"
 #include "model/fill.hpp"
+#include "model/round_up.hpp"
 
 namespace sluice::commit {
 
@@ -61,7 +62,7 @@ void fill_own_tiles(storage::File& file, const layout::Placement& placement,
           std::min({stretch.length, tile_bytes - at, layout::portion_bytes});
       if (map.writers()[stretch.writer] == rank) {
         const std::uint64_t before = at % element;
-        filled.resize((before + length + element - 1) / element * element);
+        filled.resize(model::round_up(before + length, element));
         fill_of_file(filled, placement, definition);
         file.write(begin + at, std::span(filled).subspan(before, length));
       }

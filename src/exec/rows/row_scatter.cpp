@@ -12,6 +12,7 @@
 #include "model/convert.hpp"
 #include "model/fill.hpp"
 #include "model/numbering.hpp"
+#include "model/round_up.hpp"
 
 namespace sluice::exec {
 
@@ -275,7 +276,7 @@ struct RowScatter::Area {
   RowPlaces places(const Cut& cut) {
     const RowRange& rows_here = shared ? cut.group : cut.mine;
     std::byte* const begin = shared ? shared->data() : own.data();
-    const std::uint64_t after = (places_rows + alignment - 1) / alignment * alignment;
+    const std::uint64_t after = model::round_up(places_rows, alignment);
     return {begin + after, begin, rows_here.first, rows_here.first + rows_here.count,
             cut.row_bytes};
   }

@@ -11,6 +11,7 @@
 #include "exec/write/window.hpp"
 #include "model/bits.hpp"
 #include "model/clock.hpp"
+#include "model/round_up.hpp"
 
 namespace sluice::exec {
 
@@ -24,9 +25,7 @@ constexpr std::uint64_t windows_in_batch = 8;
 constexpr std::uint64_t ring_slice_bytes = 16 << 10;
 constexpr std::uint64_t page_bytes = 4096;
 
-std::uint64_t pages(std::uint64_t bytes) {
-  return (bytes + page_bytes - 1) / page_bytes * page_bytes;
-}
+std::uint64_t pages(std::uint64_t bytes) { return model::round_up(bytes, page_bytes); }
 
 /// Of a window, in a pass.
 std::uint64_t marks_bytes(std::uint64_t window_bytes, const Pass& pass) {
@@ -69,7 +68,7 @@ std::uint64_t windows_offset(const RingShape& shape) {
     return after;
   }
   constexpr std::uint64_t unit = SharedMemory::huge_page_bytes;
-  return (SharedMemory::header_bytes + after + unit - 1) / unit * unit - SharedMemory::header_bytes;
+  return model::round_up(SharedMemory::header_bytes + after, unit) - SharedMemory::header_bytes;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "model/clock.hpp"
+#include "model/round_up.hpp"
 #include "sluice/error.hpp"
 #include "storage/background_thread.hpp"
 
@@ -20,10 +21,6 @@ namespace {
 constexpr std::size_t huge_page_bytes = 2 << 20;
 
 std::atomic<std::uint64_t> bytes_of_process = 0;
-
-std::size_t rounded(std::size_t bytes, std::size_t unit) {
-  return (bytes + unit - 1) / unit * unit;
-}
 
 std::size_t small_page_bytes() {
   static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -43,7 +40,7 @@ std::uint64_t PooledMemory::all_bytes() noexcept { return bytes_of_process; }
 Staging::Staging(std::size_t bytes) : PooledMemory(bytes), size_(bytes) {
   const bool is_huge = bytes >= huge_page_bytes;
   const std::size_t unit = is_huge ? huge_page_bytes : small_page_bytes();
-  mapped_bytes_ = rounded(std::max<std::size_t>(bytes, 1), unit);
+  mapped_bytes_ = model::round_up(std::max<std::size_t>(bytes, 1), unit);
   const std::size_t asked = mapped_bytes_ + (is_huge ? unit : 0);
   void* const memory =
       ::mmap(nullptr, asked, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -7,6 +7,7 @@
 
 #include "layout/netcdf4/rules.hpp"
 #include "layout/zarr/fill_value.hpp"
+#include "model/round_up.hpp"
 
 namespace sluice::layout::zarr {
 
@@ -20,10 +21,6 @@ constexpr std::uint64_t first_address = 1ULL << 40;
 constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t fewest_checksum_words = 512;
 
-std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
 /// No dimension 0: a chunk has elements, also where the array has none.
 Dims at_least_one(Dims dims) {
   for (int d = 0; d < dims.rank(); ++d) {
@@ -36,7 +33,7 @@ Dims at_least_one(Dims dims) {
 
 ZarrPlanner::ZarrPlanner(storage::File& file, const PlannerOptions& options)
     : file_(file), options_(options), next_address_(first_address) {
-  options_.alignment_bytes = round_up(options.alignment_bytes, page_bytes);
+  options_.alignment_bytes = model::round_up(options.alignment_bytes, page_bytes);
 }
 
 std::unique_ptr<ZarrPlanner> ZarrPlanner::create(storage::File& file,
@@ -48,7 +45,7 @@ std::uint64_t ZarrPlanner::take(std::uint64_t bytes) {
   const std::uint64_t unit = options_.whole_objects
                                  ? std::bit_ceil(std::max<std::uint64_t>(page_bytes, bytes))
                                  : options_.alignment_bytes;
-  const std::uint64_t address = round_up(next_address_, unit);
+  const std::uint64_t address = model::round_up(next_address_, unit);
   next_address_ = address + std::max<std::uint64_t>(1, bytes);
   return address;
 }
@@ -197,7 +194,7 @@ ZarrPlanner::Planned ZarrPlanner::plan_shards(const Touched& touched, std::uint6
     if (made.shard_rows != 0) {
       shard.index.resize(per_shard);
       // Uncompressed chunks begin on a page; of compressed ones the gap would be a large part.
-      shard.next = round_up(index_bytes(per_shard), planned.encoded ? 1 : page_bytes);
+      shard.next = model::round_up(index_bytes(per_shard), planned.encoded ? 1 : page_bytes);
     }
     shard.segment.name = object_of(variable, first / per_shard, step);
     shard.segment.length = shard.next + count * (tile_bytes + added);
@@ -232,7 +229,7 @@ Placement ZarrPlanner::place(const Planned& planned) const {
 
 Placement ZarrPlanner::place_checksums(std::uint64_t words, CommitRow& row) {
   if (state_.checksum_chunk_words == 0) {
-    state_.checksum_chunk_words = std::clamp(round_up(words, fewest_checksum_words),
+    state_.checksum_chunk_words = std::clamp(model::round_up(words, fewest_checksum_words),
                                              fewest_checksum_words, most_checksum_words);
   }
   const std::uint64_t each = state_.checksum_chunk_words;
