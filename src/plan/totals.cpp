@@ -6,6 +6,15 @@
 
 namespace sluice::plan {
 
+Totals& Totals::operator+=(const Totals& other) {
+  files += other.files;
+  writers += other.writers;
+  moved_bytes += other.moved_bytes;
+  written_bytes += other.written_bytes;
+  buffer_bytes = std::max(buffer_bytes, other.buffer_bytes);
+  return *this;
+}
+
 Totals totals_of(
     const Plan& plan, const Input& input,
     const std::function<const layout::Placement&(const layout::Portion&)>& placement_of) {

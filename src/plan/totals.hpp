@@ -17,6 +17,9 @@ struct Totals {
   std::uint64_t moved_bytes = 0;    ///< of data to other ranks
   std::uint64_t written_bytes = 0;  ///< of its own data, by any rank
   std::uint64_t buffer_bytes = 0;
+
+  /// Of another part of the same rank's data, or of another rank.
+  Totals& operator+=(const Totals& other);
 };
 
 /// Called on every rank with its own totals, once a commit. Collective. Of one file, before any of

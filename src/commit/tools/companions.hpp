@@ -2,12 +2,21 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 
 #include "commit/read/input.hpp"
 #include "layout/catalog.hpp"
 #include "layout/lengths.hpp"
 
 namespace sluice::commit {
+
+/// Is it the name of the lengths of a varying variable?
+inline bool is_length_of_another(const Input& input, const std::string& name) {
+  return std::any_of(
+      input.variables().begin(), input.variables().end(), [&](const InputVariable& v) {
+        return v.definition.varying && layout::length_name(v.definition.name) == name;
+      });
+}
 
 /// Does it hold the times of steps, or the lengths of a varying variable? Without steps the writer
 /// creates no times: a variable of that name is the user's, even an empty one.
@@ -19,9 +28,7 @@ inline bool is_companion(const Input& input, const model::Definition& d) {
   const bool is_time = has_times && input.written_by_sluice() && d.name == layout::time_name &&
                        !d.stepped && d.shape == model::Dims{input.steps()} &&
                        d.type == type_of<double>();
-  return is_time || std::any_of(variables.begin(), variables.end(), [&](const InputVariable& v) {
-           return v.definition.varying && layout::length_name(v.definition.name) == d.name;
-         });
+  return is_time || is_length_of_another(input, d.name);
 }
 
 }  // namespace sluice::commit

@@ -10,9 +10,9 @@
 #include "codec/quantise.hpp"
 #include "commit/output/output.hpp"
 #include "commit/read/input.hpp"
+#include "commit/tools/companions.hpp"
 #include "commit/tools/fills.hpp"
 #include "commit/tools/new_file.hpp"
-#include "layout/lengths.hpp"
 #include "model/block.hpp"
 
 namespace sluice::commit {
@@ -89,7 +89,6 @@ class Merger {
   };
 
   void survey();
-  bool is_length_of_another(const std::string& name) const;
   void define_until(std::uint64_t step);
   void define_groups();
   void put(std::uint64_t step, bool with_fixed);
@@ -130,18 +129,11 @@ void Merger::survey() {
   }
 }
 
-/// The writer creates these companions of varying variables itself.
-bool Merger::is_length_of_another(const std::string& name) const {
-  return std::any_of(
-      input_.variables().begin(), input_.variables().end(), [&](const InputVariable& v) {
-        return v.definition.varying && layout::length_name(v.definition.name) == name;
-      });
-}
-
 void Merger::define_until(std::uint64_t step) {
   for (Planned& planned : planned_) {
     const model::Definition& definition = input_.variables()[planned.variable].definition;
-    if (planned.is_defined || planned.begins > step || is_length_of_another(definition.name)) {
+    if (planned.is_defined || planned.begins > step ||
+        is_length_of_another(input_, definition.name)) {
       continue;
     }
     model::Definition own = definition;
@@ -167,7 +159,7 @@ void Merger::define_groups() {
     const bool is_variable = std::any_of(
         input_.variables().begin(), input_.variables().end(), [&](const InputVariable& v) {
           const std::string& name = v.definition.name;
-          return name == attribute.owner && (v.number_in_set || is_length_of_another(name));
+          return name == attribute.owner && (v.number_in_set || is_length_of_another(input_, name));
         });
     if (!attribute.owner.empty() && !is_variable) {
       output_->set_attribute(attribute);

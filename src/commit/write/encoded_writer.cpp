@@ -64,10 +64,7 @@ plan::Totals EncodedWriter::totals_of(const FileCommit& commit, const exec::Enco
   for (std::uint64_t r = 0; r < rounds.rounds() && commit.explain != nullptr; ++r) {
     who.tiles = rounds.tile_map(r);
     const auto places = rounds.placements(r, config_.transport.rank(), parts[r].tiles);
-    const plan::Totals one = config_.plans.totals(commit, places, who, parts[r].portions);
-    sum.moved_bytes += one.moved_bytes;
-    sum.written_bytes += one.written_bytes;
-    sum.buffer_bytes = std::max(sum.buffer_bytes, one.buffer_bytes);
+    sum += config_.plans.totals(commit, places, who, parts[r].portions);
   }
   return sum;
 }

@@ -154,11 +154,9 @@ plan::Totals PlanMaker::totals(const FileCommit& commit, const layout::CommitPla
 
 void PlanMaker::explain(const FileCommit& commit, const plan::Totals& encoded, plan::Totals plain,
                         bool is_writer) const {
+  plain += encoded;
   plain.files = transport_.rank() == 0 ? 1 : 0;
   plain.writers = is_writer ? 1 : 0;
-  plain.moved_bytes += encoded.moved_bytes;
-  plain.written_bytes += encoded.written_bytes;
-  plain.buffer_bytes = std::max(plain.buffer_bytes, encoded.buffer_bytes);
   (*commit.explain)(plain);
 }
 
