@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "commit/publish/agreed_path.hpp"
 #include "commit/publish/parts_files.hpp"
-#include "commit/publish/real_path.hpp"
 #include "commit/publish/recovery.hpp"
 #include "commit/read/input.hpp"
 #include "exec/transport/agree.hpp"

@@ -1,6 +1,6 @@
 #include "commit/output/single_output.hpp"
 #include "commit/parts/parts_output.hpp"
-#include "commit/publish/real_path.hpp"
+#include "commit/publish/agreed_path.hpp"
 #include "commit/write/choice.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/formats.hpp"

@@ -11,17 +11,6 @@
 
 namespace sluice::exec {
 
-std::size_t node_cores() {
-  static const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  return cores;
-}
-
-std::size_t idle_cores(const Transport& transport) {
-  const std::size_t nodes = static_cast<std::size_t>(std::max(1, transport.nodes()));
-  const std::size_t ranks = (static_cast<std::size_t>(transport.size()) + nodes - 1) / nodes;
-  return std::max<std::size_t>(1, node_cores() / ranks);
-}
-
 void for_each_in_threads(std::size_t items, std::size_t threads,
                          const std::function<void(std::size_t, std::size_t)>& work) {
   std::atomic<std::size_t> next{0};

@@ -9,14 +9,8 @@
 #include <vector>
 
 #include "codec/filter.hpp"
-#include "exec/transport/transport.hpp"
 
 namespace sluice::exec {
-
-/// Cores of this node, at least 1. Asked once: the C library reads a file for it.
-std::size_t node_cores();
-/// Cores of a node for each of its ranks, at least 1.
-std::size_t idle_cores(const Transport& transport);
 
 /// Calls work(thread, item) for every item 0..items-1, by up to `threads` threads including this
 /// one; `thread` is below `threads`. Throws the first failure when all have ended.

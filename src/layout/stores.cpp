@@ -60,7 +60,7 @@ std::unique_ptr<storage::File> open_version(storage::Storage& storage, const std
     const std::size_t star = name.find('*');
     if (star != std::string::npos &&
         storage.exists(storage::object_path(store, name.replace(star, 1, path.substr(at + 1))))) {
-      return storage::open_version(storage, store, name, path);
+      return storage::open_manifest(storage, store, name, path);
     }
   }
   throw Error(Code::not_found,

@@ -314,8 +314,8 @@ std::unique_ptr<File> open_with_neighbours(Storage& storage, const std::string& 
   return std::make_unique<Store>(storage, folder_of(path), name, Access::read, path);
 }
 
-std::unique_ptr<File> open_version(Storage& storage, const std::string& path,
-                                   const std::string& manifest, const std::string& shown) {
+std::unique_ptr<File> open_manifest(Storage& storage, const std::string& path,
+                                    const std::string& manifest, const std::string& shown) {
   return std::make_unique<Store>(storage, path, manifest, Access::read, shown);
 }
 

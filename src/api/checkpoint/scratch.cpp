@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <set>
 
+#include "commit/publish/agreed_path.hpp"
 #include "commit/publish/parts_files.hpp"
-#include "commit/publish/real_path.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/hdf5/index.hpp"
 #include "model/bytes.hpp"

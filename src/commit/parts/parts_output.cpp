@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "commit/publish/parts_files.hpp"
-#include "commit/write/choice.hpp"
+#include "commit/write/restart.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/formats.hpp"
 #include "layout/refusals.hpp"

@@ -1,4 +1,4 @@
-// Handles a journal that a crash left behind. docs/durability.md has the case analysis.
+// Handles a journal that a crash left behind. docs/internals/commit-protocol.md has the cases.
 #pragma once
 
 #include <cstdint>

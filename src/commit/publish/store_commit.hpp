@@ -1,5 +1,5 @@
 // How a store advances from one commit to the next: small files are replaced by rename, and the
-// manifest decides. docs/durability.md has the case analysis.
+// manifest decides. docs/durability.md (Zarr stores) has the cases.
 #pragma once
 
 #include <set>

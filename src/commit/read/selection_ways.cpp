@@ -3,7 +3,7 @@
 
 #include "codec/checksum.hpp"
 #include "commit/read/selection_reader.hpp"
-#include "exec/encode_pool.hpp"
+#include "exec/cores.hpp"
 #include "exec/exchange/bounded_exchange.hpp"
 #include "exec/read/encoded_read.hpp"
 #include "exec/transport/agree.hpp"

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "commit/publish/real_path.hpp"
+#include "commit/publish/agreed_path.hpp"
 #include "commit/write/choice.hpp"
 #include "exec/device_memory.hpp"
 #include "exec/transport/agree.hpp"

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "commit/parts/parts_index.hpp"
+#include "commit/publish/agreed_path.hpp"
 #include "commit/publish/atomic_file.hpp"
 #include "commit/publish/parts_files.hpp"
-#include "commit/publish/real_path.hpp"
 #include "exec/transport/agree.hpp"
 #include "model/bytes.hpp"
 #include "storage/calls.hpp"

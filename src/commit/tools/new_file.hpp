@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "commit/output/output.hpp"
-#include "commit/publish/real_path.hpp"
+#include "commit/publish/agreed_path.hpp"
 #include "commit/publish/recovery.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/formats.hpp"

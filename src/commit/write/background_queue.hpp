@@ -6,8 +6,6 @@
 // whose call has returned get into the file even if the queue is destroyed without wait_for_all()
 // (within timeout_s): every rank has delivered its part of them, so no rank needs to take part
 // except by its own calls.
-//
-// More than 30 functions: half of them are CommitQueue's.
 #pragma once
 
 #include <atomic>
@@ -25,7 +23,7 @@
 
 namespace sluice::commit {
 
-/// Size: It implements all 18 functions of a CommitQueue.
+/// Size: Most of its functions are those of a CommitQueue.
 class BackgroundQueue final : public CommitQueue {
  public:
   struct Config {

@@ -1,6 +1,6 @@
 #include "commit/write/choice.hpp"
 
-#include "exec/encode_pool.hpp"
+#include "exec/cores.hpp"
 #include "exec/transport/agree.hpp"
 #include "model/bytes.hpp"
 #include "plan/auto.hpp"
@@ -101,19 +101,6 @@ plan::Topology topology_of(exec::Transport& transport, const plan::WriterChoice&
     }
   }
   return topology;
-}
-
-std::uint64_t steps_after_restart(const std::string& path, std::int64_t restart_after,
-                                  std::uint64_t steps) {
-  if (restart_after < 0) {
-    return steps;
-  }
-  if (static_cast<std::uint64_t>(restart_after) >= steps) {
-    throw Error(Code::out_of_bounds, path + ": restart_after " + std::to_string(restart_after) +
-                                         ": the file has " + std::to_string(steps) +
-                                         " steps, counted from 0");
-  }
-  return static_cast<std::uint64_t>(restart_after) + 1;
 }
 
 }  // namespace sluice::commit

@@ -31,9 +31,4 @@ FilesChoice choose_files(exec::Transport& transport, storage::Storage& storage,
 /// Collective. The ranks and nodes of a transport, as far as `choice` uses them.
 plan::Topology topology_of(exec::Transport& transport, const plan::WriterChoice& choice);
 
-/// The number of steps, of `steps`, that an output opened to append with `restart_after` keeps.
-/// Error out_of_bounds if there is no such step.
-std::uint64_t steps_after_restart(const std::string& path, std::int64_t restart_after,
-                                  std::uint64_t steps);
-
 }  // namespace sluice::commit

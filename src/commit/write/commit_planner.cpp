@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "codec/filter.hpp"
-#include "commit/write/choice.hpp"
+#include "commit/write/restart.hpp"
 #include "layout/stores.hpp"
 #include "model/clock.hpp"
 #include "model/name.hpp"

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "commit/write/tile_fill.hpp"
+#include "exec/cores.hpp"
 #include "exec/transport/agree.hpp"
 #include "exec/write/flows.hpp"
 #include "layout/rounding.hpp"

@@ -80,8 +80,8 @@ class PlanMaker {
   const plan::WriterChoice choice_;
   const plan::Topology topology_;
   const bool by_objects_;
-  bool has_planned_data_ = false;  ///< the same
-  Load load_;                      ///< the same
+  bool has_planned_data_ = false;  ///< in any commit so far; the same on every rank
+  Load load_;                      ///< the same on every rank
   double began_s_ = 0;             ///< on rank 0: when the addresses were allocated
   double took_s_ = 0;              ///< of the last commit, from then on, if it completed
   std::int64_t root_took_ns_ = 0;  ///< the same, of rank 0; told with the places

@@ -1,6 +1,6 @@
 // Messages that ranks send each other at any time, without a matching receive call.
 //
-// Invariants: messages of one rank to another are handled in the order in which they were posted;
+// Invariants: messages of one rank to another are handled in the order in which they were sent;
 // at most unacknowledged_max messages of one rank to another are in flight and not yet handled, the
 // others wait at their sender, so that a receiver holds no more than that of each; no call except
 // settle() waits; one thread polls, the one that may use the transport, and only one thread at a
@@ -31,13 +31,13 @@ class ActiveMessages {
 
   /// Queues the message for `to`, which may be this rank; poll() sends it.
   void send(int to, std::vector<std::byte> message);
-  /// Makes progress, and calls `handle` for received messages; it may post. Did anything move?
+  /// Makes progress, and calls `handle` for received messages; it may send(). Did anything move?
   bool poll(const Handler& handle);
   /// Collective, when every rank is idle and after a barrier: completes the last acknowledgements.
   void settle();
-  /// Were all messages that this rank posted handled?
+  /// Were all messages that this rank sent handled?
   bool is_idle() const { return unacknowledged_bytes_ == 0 && unacknowledged_ == 0; }
-  /// The number of messages posted and not handled yet.
+  /// The bytes of the messages sent and not handled yet.
   std::uint64_t unacknowledged_bytes() const { return unacknowledged_bytes_; }
   /// The ranks that have not handled all of their messages.
   std::vector<int> unacknowledged_ranks() const;

@@ -37,8 +37,8 @@ class Carrier {
   // -- for the program --------------------------------------------------------------------------
   /// The next message to be sent, and its destination rank; empty if there is none.
   std::optional<Parcel> next_outgoing();
-  /// A message that take() of another rank returned for this one. Each is delivered once; Error
-  /// invalid_argument if it is not one of Sluice's.
+  /// A message that next_outgoing() of another rank returned for this one. Each is delivered once;
+  /// Error invalid_argument if it is not one of Sluice's.
   void deliver(std::span<const std::byte> message);
   /// Waits for messages, present and later ones, end with Error wrong_state.
   void stop();

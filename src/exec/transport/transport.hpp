@@ -1,7 +1,8 @@
 // Communication between ranks: the only interface by which the core communicates.
 //
-// Two implementations: MPI (mpi_transport) and local (local_transport: N virtual ranks in one
-// process, run one at a time in seeded order). Invariants: collectives are called by every rank of
+// Implementations: MPI (mpi_transport), N virtual ranks in one process, run one at a time in seeded
+// order (local_transport), the runtime of a program (carrier), and a rank by itself
+// (solo_transport). Invariants: collectives are called by every rank of
 // the transport in the same order; every wait has a deadline and ends in Error timeout that names
 // the ranks that did not come; sizes are 64-bit (counts above 2^31 are split inside).
 #pragma once

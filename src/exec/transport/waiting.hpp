@@ -1,6 +1,6 @@
 // Diagnosis of waits that have exceeded their time limit: which rank waits where for which others.
 //
-// Pure: no communication. Both transports collect the places in which ranks wait;
+// Pure: no communication. Transports collect the places in which ranks wait;
 // diagnose_missing_ranks() follows the "waits for" edges between them to the ranks that are really
 // missing. Invariant: a rank is named only if it did not answer, or is known to wait before the
 // call in question.

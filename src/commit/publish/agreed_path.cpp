@@ -1,4 +1,4 @@
-#include "commit/publish/real_path.hpp"
+#include "commit/publish/agreed_path.hpp"
 
 #include "exec/transport/agree.hpp"
 #include "model/bytes.hpp"

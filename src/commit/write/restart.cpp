@@ -1,0 +1,20 @@
+#include "commit/write/restart.hpp"
+
+#include "sluice/error.hpp"
+
+namespace sluice::commit {
+
+std::uint64_t steps_after_restart(const std::string& path, std::int64_t restart_after,
+                                  std::uint64_t steps) {
+  if (restart_after < 0) {
+    return steps;
+  }
+  if (static_cast<std::uint64_t>(restart_after) >= steps) {
+    throw Error(Code::out_of_bounds, path + ": restart_after " + std::to_string(restart_after) +
+                                         ": the file has " + std::to_string(steps) +
+                                         " steps, counted from 0");
+  }
+  return static_cast<std::uint64_t>(restart_after) + 1;
+}
+
+}  // namespace sluice::commit
