@@ -9,7 +9,7 @@ namespace sluice::cli {
 
 NewFiles::NewFiles(const Context& context, std::string folder)
     : context_(context), folder_(std::move(folder)) {
-  const auto made = exec::on_root(context_.transport, 0, [&] {
+  const auto made = exec::on_root(context_.transport, [&] {
     const bool is_there = context_.storage.exists(folder_);
     context_.storage.make_folder(folder_);
     return std::vector<std::byte>{std::byte{!is_there}};

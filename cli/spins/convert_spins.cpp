@@ -204,12 +204,11 @@ vampire::WriteOptions vampire_options(const Context& context, const SpinSource& 
 
 commit::Converted to_vampire(const Context& context, SpinSource& source, const SpinWish& wish) {
   require_whole(wish);
-  exec::on_root(context.transport, 0, [&] {
+  exec::on_root(context.transport, [&] {
     if (context.storage.exists(wish.to + "/atoms-coords.meta") ||
         context.storage.exists(wish.to + "/atoms-coords.cfg")) {
       throw Error(Code::exists, wish.to + ": holds snapshots already");
     }
-    return std::vector<std::byte>{};
   });
   const auto [begin, end] = frames_of(context, source, wish);
   const Share rows = share_of(context, source.atoms);

@@ -290,7 +290,7 @@ void add_spin_options(CLI::App& command, SpinOptions& options) {
 SpinChoice choice_of(const Context& context, const SpinOptions& options) {
   SpinChoice choice;
   if (!options.vdc_input.empty()) {
-    const auto bytes = exec::on_root(context.transport, 0, [&] {
+    const auto bytes = exec::on_root(context.transport, [&] {
       constexpr std::uint64_t max_bytes = 1 << 20;
       const auto file = context.storage.open(options.vdc_input, storage::Access::read);
       std::vector<std::byte> text(std::min(file->size(), max_bytes));

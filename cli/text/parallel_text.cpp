@@ -15,7 +15,7 @@ std::string unfinished(const std::string& path) { return path + ".unfinished"; }
 
 ParallelText::ParallelText(const Context& context, const std::string& path)
     : context_(context), path_(path) {
-  exec::on_root(context.transport, 0, [&] {
+  exec::on_root(context.transport, [&] {
     if (context.storage.exists(path)) {
       throw Error(Code::exists, path + ": exists already: choose another name");
     }
@@ -23,7 +23,6 @@ ParallelText::ParallelText(const Context& context, const std::string& path)
       context.storage.remove(unfinished(path));
     }
     context.storage.open(unfinished(path), storage::Access::create);
-    return std::vector<std::byte>{};
   });
 }
 
@@ -49,10 +48,7 @@ void ParallelText::append(const std::string& part) {
 
 std::uint64_t ParallelText::close() {
   file_.reset();
-  exec::on_root(context_.transport, 0, [&] {
-    context_.storage.rename(unfinished(path_), path_);
-    return std::vector<std::byte>{};
-  });
+  exec::on_root(context_.transport, [&] { context_.storage.rename(unfinished(path_), path_); });
   return bytes_;
 }
 

@@ -135,7 +135,7 @@ bool is_first_of_node(exec::Transport& transport) {
 class Workplace {
  public:
   Workplace(exec::Transport& transport, const std::string& folder) {
-    const auto made = exec::on_root(transport, 0, [&] {
+    const auto made = exec::on_root(transport, [&] {
       owned_.emplace(folder, "sluice-bench");
       std::error_code error;
       const std::filesystem::space_info space = std::filesystem::space(folder, error);

@@ -99,7 +99,7 @@ Json outcome_json(const std::string& path, const Recovered& outcome) {
 void recover_parts(const Context& context, const std::string& path, const layout::PartSet& set,
                    Recovered& outcome) {
   std::unique_ptr<storage::Lease> lease;
-  exec::on_root(context.transport, 0, [&] {
+  exec::on_root(context.transport, [&] {
     if (!outcome.would) {
       lease = context.storage.lease(path);
     }
@@ -107,7 +107,6 @@ void recover_parts(const Context& context, const std::string& path, const layout
       const std::string name = commit::journal_path(layout::part_path(path, part.path));
       outcome.parts += context.storage.exists(name) ? 1 : 0;
     }
-    return std::vector<std::byte>{};
   });
   if (!outcome.would) {
     commit::check_parts(context.transport, context.storage, path, set, true);
@@ -119,7 +118,7 @@ Recovered recover_one(const Context& context, const std::string& given_path, boo
   const std::string path = commit::agreed_path(context.transport, context.storage, given_path);
   Recovered outcome;
   outcome.would = dry_run;
-  const auto message = exec::on_root(context.transport, 0, [&] {
+  const auto message = exec::on_root(context.transport, [&] {
     outcome.recovery = commit::recover_unattended(context.storage, path, dry_run);
     return std::vector<std::byte>{
         std::byte{dry_run && outcome.recovery.there < outcome.recovery.counted}};

@@ -53,7 +53,7 @@ void set_view(const Context& context, const RenderVerb& verb, View& view) {
   }
   const std::string& map = view.colour_map;
   if (map.find('.') != std::string::npos || map.find('/') != std::string::npos) {
-    const auto bytes = exec::on_root(context.transport, 0, [&] {
+    const auto bytes = exec::on_root(context.transport, [&] {
       constexpr std::uint64_t max_bytes = 1 << 20;
       const auto file = context.storage.open(map, storage::Access::read);
       std::vector<std::byte> text(std::min(file->size(), max_bytes));
@@ -133,10 +133,9 @@ class Renderer {
     picture.unite(context_.transport);
     const std::vector<std::string> said = lines(frame, atoms.size());
     draw_legend(picture, colours_, view_, columns_, said);
-    exec::on_root(context_.transport, 0, [&] {
+    exec::on_root(context_.transport, [&] {
       const auto bytes = encode_png(picture.bytes(), picture.width(), picture.height());
       context_.storage.open(path, storage::Access::create)->write(0, bytes);
-      return std::vector<std::byte>{};
     });
   }
 

@@ -22,8 +22,7 @@ enum class Found : std::uint8_t { none, stale, present };
 
 /// What rank 0 finds, on every rank.
 std::pair<Found, BlockTable> find_table(const Context& context, const std::string& path) {
-  const auto message = exec::on_root(context.transport, 0, [&] {
-    model::ByteWriter out;
+  auto in = exec::on_root(context.transport, [&](model::ByteWriter& out) {
     const std::string real = context.storage.real_path(path);
     const bool is_there = context.storage.exists(plugin::block_table_path(real));
     const auto table = is_there ? plugin::read_block_table(context.storage, real) : std::nullopt;
@@ -35,9 +34,7 @@ std::pair<Found, BlockTable> find_table(const Context& context, const std::strin
       out.put(table->modified_ns);
       out.put(table->checksums);
     }
-    return out.take();
   });
-  model::ByteReader in(message);
   const auto found = in.get<Found>();
   BlockTable table;
   if (found == Found::present) {

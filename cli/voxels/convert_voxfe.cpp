@@ -252,11 +252,10 @@ VoxfeText voxfe_text_of(storage::Storage& storage, const std::string& path) {
 }
 
 void refuse_existing(const Context& context, const std::string& path) {
-  exec::on_root(context.transport, 0, [&] {
+  exec::on_root(context.transport, [&] {
     if (context.storage.exists(path)) {
       throw Error(Code::exists, path + ": exists already: choose another name");
     }
-    return std::vector<std::byte>{};
   });
 }
 

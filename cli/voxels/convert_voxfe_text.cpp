@@ -135,11 +135,10 @@ void write_text(const Context& context, const std::string& path, const std::stri
   exec::Transport& transport = context.transport;
   const std::string building = commit::building_path(path);
   refuse_existing(context, path);
-  exec::on_root(transport, 0, [&] {
+  exec::on_root(transport, [&] {
     context.storage
         .open(commit::fresh_building_path(context.storage, path), storage::Access::create)
         ->write(0, std::as_bytes(std::span(head)));
-    return std::vector<std::byte>{};
   });
   std::uint64_t bytes = 0;
   produce([&](const std::string& text) { bytes += text.size(); });
@@ -148,10 +147,7 @@ void write_text(const Context& context, const std::string& path, const std::stri
       static_cast<std::uint64_t>(transport.exclusive_sum(static_cast<std::int64_t>(bytes)));
   try {
     fill_text(context, building, at, produce);
-    exec::on_root(transport, 0, [&] {
-      context.storage.rename(building, path);
-      return std::vector<std::byte>{};
-    });
+    exec::on_root(transport, [&] { context.storage.rename(building, path); });
   } catch (...) {
     if (context.is_root()) {
       commit::forget_building(context.storage, path);

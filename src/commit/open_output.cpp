@@ -14,7 +14,7 @@ namespace {
 /// Collective. How the existing set of parts was written; "" if it is not a set.
 std::string strategy_of_set(exec::Transport& transport, storage::Storage& storage,
                             const std::string& path) {
-  const auto message = exec::on_root(transport, 0, [&] {
+  const auto message = exec::on_root(transport, [&] {
     std::string strategy;
     try {
       const auto file = layout::open_data(storage, path, storage::Access::read);

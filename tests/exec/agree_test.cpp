@@ -40,7 +40,7 @@ std::vector<std::string> outcomes(const std::vector<int>& failing, int root, int
         return std::vector<std::byte>{std::byte{'o'}, std::byte{'k'}};
       };
       try {
-        for (const std::byte byte : exec::on_root(transport, root, work, before)) {
+        for (const std::byte byte : exec::detail::on_rank(transport, root, work, before)) {
           text += static_cast<char>(byte);
         }
       } catch (const Error& e) {

@@ -98,7 +98,7 @@ void CheckpointImpl::add(Registered thing) {
 
 /// Collective. A store that was being replaced when its writer died counts as there.
 bool CheckpointImpl::is_there() {
-  const auto message = exec::on_root(*transport_, 0, [&] {
+  const auto message = exec::on_root(*transport_, [&] {
     const bool there = storage_->exists(path_) || storage_->exists(path_ + storage::old_ending);
     return std::vector<std::byte>{std::byte{there}};
   });

@@ -190,7 +190,7 @@ std::optional<std::string> bring_home(exec::Transport& transport, storage::Stora
   const std::string path = commit::agreed_path(transport, storage, named_path);
   const std::string folder = scratch.empty() ? "" : commit::parts_folder(path, scratch);
   std::unique_ptr<commit::PartsIndex> index;  // rank 0, and with it the lease
-  const auto message = exec::on_root(transport, 0, [&] {
+  const auto message = exec::on_root(transport, [&] {
     model::ByteWriter out;
     if (is_of_interest(storage, path, folder)) {
       index = index_to_change(storage, path);
@@ -205,7 +205,7 @@ std::optional<std::string> bring_home(exec::Transport& transport, storage::Stora
   commit::PartsDrain drain(transport, storage, path, set, false);
   drain.wait(0);
   const std::vector<std::string> places = drain.places();
-  const auto answer = exec::on_root(transport, 0, [&] {
+  const auto answer = exec::on_root(transport, [&] {
     if (!commit::parts_away(set, path).empty()) {
       index->move_parts(places, true);
     }

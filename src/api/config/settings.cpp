@@ -123,7 +123,7 @@ std::string found_notice(const Settings& settings, const Options& code) {
 }  // namespace
 
 Settings resolve(exec::Transport& transport, const std::string& path, const Options& code) {
-  const auto message = exec::on_root(transport, 0, [&] {
+  const auto message = exec::on_root(transport, [&] {
     std::vector<Override> found = overrides_of_file(path);
     const std::vector<Override> more = overrides_of_environment(environ);
     found.insert(found.end(), more.begin(), more.end());

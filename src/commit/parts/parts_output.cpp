@@ -102,12 +102,9 @@ std::vector<std::uint32_t> leave_out_unchanged(exec::Transport& transport, Block
   if (std::all_of(alike.begin(), alike.end(), [](std::int64_t steps) { return steps == 0; })) {
     return {};
   }
-  const auto message = exec::on_root(transport, 0, [&] {
-    model::ByteWriter out;
-    out.put(index->sharable(alike, keep));
-    return out.take();
-  });
-  std::vector<std::uint32_t> shared = model::ByteReader(message).get_vector<std::uint32_t>();
+  auto message = exec::on_root(
+      transport, [&](model::ByteWriter& out) { out.put(index->sharable(alike, keep)); });
+  std::vector<std::uint32_t> shared = message.get_vector<std::uint32_t>();
   if (shared.empty()) {
     return shared;
   }
@@ -136,7 +133,7 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
                                 : plan::Group{0, 1};
   place_.index_path = path;
   place_.folder = parts_folder(path, options.parts_dir);
-  const auto message = exec::on_root(transport, 0, [&] {
+  const auto message = exec::on_root(transport, [&] {
     index_ = std::make_unique<PartsIndex>(storage, path, options.strategy, opening, asked);
     model::ByteWriter out;
     out.put(index_->profile());
@@ -223,10 +220,9 @@ void PartsOutput::turn_over() {
   close_part();  // if that fails, the next step tries again
   if (synced_late) {
     lasting([&] {
-      exec::on_root(transport(), 0, [&] {
+      exec::on_root(transport(), [&] {
         index_->sync();
         index_->remove_dropped(false);
-        return std::vector<std::byte>{};
       });
     });
   }
@@ -242,39 +238,27 @@ void PartsOutput::finish_parts() {
 }
 
 layout::PartSet PartsOutput::set() {
-  const auto message = exec::on_root(transport(), 0, [&] {
-    model::ByteWriter out;
-    out.put(index_->set().words());
-    return out.take();
-  });
-  model::ByteReader in(message);
+  auto in =
+      exec::on_root(transport(), [&](model::ByteWriter& out) { out.put(index_->set().words()); });
   return layout::PartSet::from_words(in.get_vector<std::uint64_t>(), path());
 }
 
 /// Collective. After the last commit in the background.
 std::uint64_t PartsOutput::bytes_of_part() {
-  const auto message = exec::on_root(transport(), 0, [&] {
-    model::ByteWriter out;
-    out.put(bytes_behind_);
-    return out.take();
-  });
-  return model::ByteReader(message).get<std::uint64_t>();
+  auto message =
+      exec::on_root(transport(), [&](model::ByteWriter& out) { out.put(bytes_behind_); });
+  return message.get<std::uint64_t>();
 }
 
 void PartsOutput::move_parts(const std::vector<std::string>& paths) {
-  exec::on_root(transport(), 0, [&] {
-    index_->move_parts(paths, true);
-    return std::vector<std::byte>{};
-  });
+  exec::on_root(transport(), [&] { index_->move_parts(paths, true); });
 }
 
 std::uint64_t PartsOutput::drop_later_steps(std::uint64_t steps, const Options& options) {
   const std::uint64_t kept = steps_after_restart(path(), options.restart_after, steps);
   if (kept != steps) {
-    exec::on_root(transport(), 0, [&] {
-      index_->drop_steps(kept, options.durability != Durability::none);
-      return std::vector<std::byte>{};
-    });
+    exec::on_root(transport(),
+                  [&] { index_->drop_steps(kept, options.durability != Durability::none); });
   }
   return kept;
 }
@@ -401,8 +385,7 @@ std::uint64_t PartsOutput::publish(const FileCommit& commit, const PartNews& new
       all.push_back(PartNews::from_bytes(bytes));
     }
   }
-  const auto message = exec::on_root(transport(), 0, [&] {
-    model::ByteWriter out;
+  auto in = exec::on_root(transport(), [&](model::ByteWriter& out) {
     out.put(index_->commit(definitions(), commit, all, options().keep_last, shared));
     if (options().durability != Durability::close) {
       index_->remove_dropped(false);
@@ -412,9 +395,7 @@ std::uint64_t PartsOutput::publish(const FileCommit& commit, const PartNews& new
       largest = std::max(largest, one.part.bytes);
     }
     out.put(largest);
-    return out.take();
   });
-  model::ByteReader in(message);
   const auto step = in.get<std::uint64_t>();
   part_bytes_ = std::max(part_bytes_, in.get<std::uint64_t>());
   return step;
@@ -458,10 +439,7 @@ void PartsOutput::close_part() {
 
 void PartsOutput::sync_all() {
   sync_part();
-  exec::on_root(transport(), 0, [&] {
-    index_->sync();
-    return std::vector<std::byte>{};
-  });
+  exec::on_root(transport(), [&] { index_->sync(); });
 }
 
 void PartsOutput::finish() {

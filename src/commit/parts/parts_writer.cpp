@@ -159,7 +159,7 @@ std::vector<PartsWriter::Written> PartsWriter::agree(const std::vector<Definitio
 }
 
 void PartsWriter::make_file() {
-  const auto message = exec::on_root(group_, 0, [&] {
+  const auto message = exec::on_root(group_, [&] {
     storage_.make_folder(place_.folder);
     if (storage_.is_link(place_.folder)) {
       throw Error(Code::permission, place_.folder +

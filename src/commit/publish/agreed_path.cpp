@@ -7,12 +7,9 @@ namespace sluice::commit {
 
 std::string agreed_path(exec::Transport& transport, storage::Storage& storage,
                         const std::string& path) {
-  const auto message = exec::on_root(transport, 0, [&] {
-    model::ByteWriter out;
-    out.put(storage.real_path(path));
-    return out.take();
-  });
-  return model::ByteReader(message).get_string();
+  auto message =
+      exec::on_root(transport, [&](model::ByteWriter& out) { out.put(storage.real_path(path)); });
+  return message.get_string();
 }
 
 }  // namespace sluice::commit

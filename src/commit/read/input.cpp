@@ -20,7 +20,7 @@ constexpr std::size_t requests_at_once = 64;
 Input::Input(exec::Transport& transport, storage::Storage& storage, const std::string& path,
              const Options& options, NeededParts needed)
     : transport_(transport), storage_(storage), options_(options) {
-  const auto message = exec::on_root(transport_, 0, [&] { return open_on_root(path); });
+  const auto message = exec::on_root(transport_, [&] { return open_on_root(path); });
   model::ByteReader in(message);
   view_ = FileView(FileView::Contents::read_from(in));
   source_ = std::make_unique<SourceFile>(storage_, this->path(), in.get_vector<std::byte>());
@@ -63,7 +63,7 @@ void Input::open_parts(std::span<const std::uint64_t> words, NeededParts needed)
     if (!d.varying || !variables()[v].number_in_set) {
       continue;
     }
-    const auto message = exec::on_root(transport_, 0, [&] {
+    const auto message = exec::on_root(transport_, [&] {
       const std::uint32_t lengths = find(layout::length_name(d.name));
       std::vector<std::uint64_t> rows(steps());
       for (std::uint64_t step = 0; step < steps(); ++step) {

@@ -57,7 +57,7 @@ std::string fault_of(exec::Transport& transport, Input& input, std::uint64_t ste
 /// Collective.
 bool is_unchanged(exec::Transport& transport, const Input& input) {
   const auto message = exec::on_root(
-      transport, 0, [&] { return std::vector<std::byte>{std::byte{input.is_unchanged()}}; });
+      transport, [&] { return std::vector<std::byte>{std::byte{input.is_unchanged()}}; });
   return message.front() != std::byte{0};
 }
 

@@ -21,14 +21,11 @@ std::span<const Located> Locator::locate(std::span<const Wanted> wanted) {
   if (is_known) {
     return std::span(located_).first(wanted.size());
   }
-  const auto message = exec::on_root(transport_, 0, [&] {
-    model::ByteWriter out;
+  auto in = exec::on_root(transport_, [&](model::ByteWriter& out) {
     for (const Wanted& one : wanted) {
       describe(one, out);
     }
-    return out.take();
   });
-  model::ByteReader in(message);
   std::vector<Located> located;
   for (const Wanted& one : wanted) {
     located.push_back({one, {layout::Placement::read_from(in)}});
@@ -40,12 +37,8 @@ std::span<const Located> Locator::locate(std::span<const Wanted> wanted) {
 
 const Located& Locator::locate_encoded(const Wanted& wanted) {
   if (!encoded_ || !encoded_->answers(wanted)) {
-    const auto message = exec::on_root(transport_, 0, [&] {
-      model::ByteWriter out;
-      describe_encoded(wanted, out);
-      return out.take();
-    });
-    model::ByteReader in(message);
+    auto in =
+        exec::on_root(transport_, [&](model::ByteWriter& out) { describe_encoded(wanted, out); });
     Located located{wanted, layout::EncodedTiles::read_from(in)};
     located.records = RecordSet(read_records(in));
     encoded_ = std::move(located);

@@ -55,7 +55,7 @@ class Collector {
 };
 
 Collected Collector::run() {
-  const auto message = exec::on_root(transport_, 0, [&] {
+  const auto message = exec::on_root(transport_, [&] {
     index_ = std::make_unique<PartsIndex>(storage_, index_path_, "", Opening::append);
     model::ByteWriter out;
     out.put(index_->set().words());
@@ -81,10 +81,7 @@ Collected Collector::run() {
       }
     }
   });
-  exec::on_root(transport_, 0, [&] {
-    index_->move_parts(targets_, true);
-    return std::vector<std::byte>{};
-  });
+  exec::on_root(transport_, [&] { index_->move_parts(targets_, true); });
   std::int64_t left = 0;
   for (std::size_t p = 0; p < set_.parts.size() && !options_.keep; ++p) {
     if (!is_home(p) && movers_[p] == transport_.rank() &&

@@ -373,7 +373,7 @@ class Converter {
   /// Can objects other than variables be copied? And which variables are further names of others?
   /// Determined on rank 0, for all.
   layout::Format::Carry carry_of(exec::Transport& transport) {
-    const auto message = exec::on_root(transport, 0, [&] {
+    const auto message = exec::on_root(transport, [&] {
       layout::Catalog& catalog = input_.catalog();
       const layout::Format& old_format = layout::format_named(catalog.format()).reader();
       model::ByteWriter out;
@@ -394,7 +394,7 @@ class Converter {
   }
 
   void finish() {
-    exec::on_root(transport_, 0, [&] {
+    exec::on_root(transport_, [&] {
       if (carry_ != nullptr) {
         std::vector<std::string> written;
         for (const Planned& planned : planned_) {
@@ -416,7 +416,6 @@ class Converter {
       }
       note_changes(no_longer_growing(growing_, written));
       target_.take_name();
-      return std::vector<std::byte>{};
     });
   }
 

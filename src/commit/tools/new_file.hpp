@@ -25,12 +25,11 @@ class NewFile {
       : transport_(transport), storage_(storage), path_(agreed_path(transport, storage, path)) {
     format_ = options.format == "auto" ? layout::format_of(path, options).option : options.format;
     is_folder_ = layout::format_of(path, options).is_store();
-    exec::on_root(transport_, 0, [&] {
+    exec::on_root(transport_, [&] {
       if (storage_.exists(path_)) {
         throw Error(Code::exists, path_ + ": exists already: choose another name");
       }
       remove_building();
-      return std::vector<std::byte>{};
     });
   }
   ~NewFile() {
@@ -61,10 +60,7 @@ class NewFile {
   }
   /// Collective, after the close of the output.
   void finish() {
-    exec::on_root(transport_, 0, [&] {
-      take_name();
-      return std::vector<std::byte>{};
-    });
+    exec::on_root(transport_, [&] { take_name(); });
   }
   /// On rank 0.
   void take_name() {

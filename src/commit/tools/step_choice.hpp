@@ -93,12 +93,8 @@ inline std::uint64_t most_rows(const Input& input, std::uint32_t variable) {
 /// Collective: Catalog::parts on every rank.
 inline std::vector<std::uint64_t> parts_of(exec::Transport& transport, Input& input,
                                            std::uint32_t variable, std::uint64_t step) {
-  const auto message = exec::on_root(transport, 0, [&] {
-    model::ByteWriter out;
-    out.put(input.catalog().parts(variable, step));
-    return out.take();
-  });
-  model::ByteReader in(message);
+  auto in = exec::on_root(
+      transport, [&](model::ByteWriter& out) { out.put(input.catalog().parts(variable, step)); });
   return in.get_vector<std::uint64_t>();
 }
 

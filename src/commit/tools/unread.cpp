@@ -26,7 +26,7 @@ void read_all(Input& input, std::uint32_t variable) {
 }  // namespace
 
 Unread find_unread(exec::Transport& transport, storage::Storage& storage, const std::string& path) {
-  const auto message = exec::on_root(transport, 0, [&] {
+  const auto message = exec::on_root(transport, [&] {
     Unread found;
     const auto alone = exec::make_solo();
     const auto own_storage = storage::make_self_storage(storage);

@@ -35,7 +35,7 @@ class Verifier {
   Verifier(exec::Transport& transport, const std::string& path, Input& input, const UnitNames* only,
            const UnitVolumes* volumes, const VerifyProgress& progress)
       : transport_(transport), input_(input), progress_(progress) {
-    const auto message = exec::on_root(transport_, 0, [&] {
+    const auto message = exec::on_root(transport_, [&] {
       feed_ = std::make_unique<RecordFeed>(input_, path, only, volumes);
       model::ByteWriter out;
       out.put(feed_->total_bytes());
@@ -46,18 +46,15 @@ class Verifier {
 
   void run() {
     while (true) {
-      const auto message = exec::on_root(transport_, 0, [&] {
-        model::ByteWriter out;
+      auto in = exec::on_root(transport_, [&](model::ByteWriter& out) {
         RecordUnit unit;
         if (feed_->next(unit)) {
           unit.write_to(out);
         }
-        return out.take();
       });
-      if (message.empty()) {
+      if (in.at_end()) {
         return;
       }
-      model::ByteReader in(message);
       check(RecordUnit::read_from(in));
     }
   }
@@ -166,7 +163,7 @@ Verdict Verifier::verdict() {
   model::ByteWriter mine;
   findings_.write_to(mine);
   const auto all = transport_.gather(mine.take(), 0);
-  const auto message = exec::on_root(transport_, 0, [&] {
+  const auto message = exec::on_root(transport_, [&] {
     Findings findings = feed_->findings();
     for (const auto& bytes : all) {
       model::ByteReader in(bytes);
@@ -202,13 +199,11 @@ Verdict judge_unreadable(exec::Transport& transport, storage::Storage& storage,
   const bool is_newer = error.code() == Code::version;
   bool is_damage = is_newer || error.code() == Code::truncated || error.code() == Code::damaged;
   if (error.code() == Code::format) {
-    const auto message = exec::on_root(transport, 0, [&] {
-      model::ByteWriter out;
+    auto message = exec::on_root(transport, [&](model::ByteWriter& out) {
       const auto file = layout::open_data(storage, path, storage::Access::read);
       out.put(layout::begins_as_known(*file));
-      return out.take();
     });
-    is_damage = model::ByteReader(message).get<bool>();
+    is_damage = message.get<bool>();
   }
   if (!is_damage) {
     throw error;
@@ -239,16 +234,13 @@ Verdict verify_opened(exec::Transport& transport, storage::Storage& storage,
   Verdict verdict;
   if (!input.written_by_sluice()) {
     verdict.state = State::not_ours;
-    const auto message = exec::on_root(transport, 0, [&] {
-      model::ByteWriter out;
+    auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
       const auto& unreadable = input.catalog().unreadable();
       out.put(unreadable.size());
       for (const auto& dataset : unreadable) {
         out.put(dataset.name + " (" + dataset.type + ")");
       }
-      return out.take();
     });
-    model::ByteReader in(message);
     verdict.uncovered_count = in.get<std::size_t>();
     for (std::size_t i = 0; i < verdict.uncovered_count; ++i) {
       std::string text = in.get_string();
@@ -277,21 +269,16 @@ Look look(exec::Transport& transport, storage::Storage& storage, const std::stri
           const UnitNames* only, const UnitVolumes* volumes, const VerifyProgress& progress) {
   Look result;
   std::uint64_t before = 0;
-  exec::on_root(transport, 0, [&] {
-    before = moment_of(storage, path);
-    return std::vector<std::byte>{};
-  });
+  exec::on_root(transport, [&] { before = moment_of(storage, path); });
   try {
     result.verdict = verify_opened(transport, storage, path, only, volumes, progress);
   } catch (const Error&) {
     result.failure = std::current_exception();
   }
-  const auto message = exec::on_root(transport, 0, [&] {
-    model::ByteWriter out;
+  auto message = exec::on_root(transport, [&](model::ByteWriter& out) {
     out.put(before != 0 && moment_of(storage, path) == before);
-    return out.take();
   });
-  result.is_stable = model::ByteReader(message).get<bool>();
+  result.is_stable = message.get<bool>();
   return result;
 }
 

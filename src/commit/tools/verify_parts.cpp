@@ -139,10 +139,9 @@ void PartsVerifier::check_scalars() {
   const auto& variables = input_.variables();
   std::unique_ptr<storage::File> file;
   std::unique_ptr<layout::Catalog> catalog;
-  exec::on_root(transport_, 0, [&] {
+  exec::on_root(transport_, [&] {
     file = storage_->open(input_.path(), storage::Access::read);
     catalog = layout::open_catalog(layout::format_in(*file, "auto"), *file);
-    return std::vector<std::byte>{};
   });
   for (const auto& [owner, what] :
        catalog ? catalog->departures(catalog->attributes()) : std::vector<layout::Departure>{}) {
@@ -260,7 +259,7 @@ std::vector<std::byte> bytes_of(const Findings& findings,
 
 Verdict PartsVerifier::together() {
   const auto all = transport_.gather(bytes_of(findings_, mine_.uncovered), 0);
-  const auto lists = exec::on_root(transport_, 0, [&] {
+  const auto lists = exec::on_root(transport_, [&] {
     Findings findings;
     std::vector<std::string> uncovered;
     for (const auto& one : all) {

@@ -28,9 +28,8 @@ void BlockingQueue::publish(const FileCommit& commit, CommitPlanner::Update upda
     planner_->publisher().publish(update.metadata, commit.synced, update.modified_ns,
                                   update.unsynced);
     planner_->committed();
-    return std::vector<std::byte>{};
   };
-  exec::on_root(transport_, 0, publish_here, before);
+  exec::on_root(transport_, publish_here, before);
 }
 
 }  // namespace sluice::commit

@@ -25,7 +25,7 @@ bool deals_in_turn(const std::string& tiles, const model::FileSystemFacts& facts
 plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& storage,
                                   const std::string& path, const Options& options,
                                   plan::MachineRates* rates) {
-  const auto message = exec::on_root(transport, 0, [&] {
+  const auto message = exec::on_root(transport, [&] {
     const model::FileSystemFacts facts = storage.file_system(path);
     const std::uint64_t stripe =
         options.stripe_bytes != 0 ? options.stripe_bytes : facts.stripe_bytes;
@@ -74,7 +74,7 @@ FilesChoice choose_files(exec::Transport& transport, storage::Storage& storage,
   plan::Input input;
   input.choice = choose_writers(transport, storage, path, options, &input.rates);
   input.topology = plan::pretend(topology_of(transport, input.choice), options.ranks_per_node);
-  const auto message = exec::on_root(transport, 0, [&] {
+  const auto message = exec::on_root(transport, [&] {
     const plan::Decision decision = plan::decide_files(input);
     const bool is_set = plan::writes_parts(decision.candidate.strategy);
     model::ByteWriter out;

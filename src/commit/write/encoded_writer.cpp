@@ -149,7 +149,7 @@ exec::RoundPlaces EncodedWriter::exchange(const CommitPlanner::Rounds& rounds, s
   exec::Transport& transport = config_.transport;
   const bool is_silent = mine.outcome.failed == 0 && mine.tiles.empty();
   const auto gathered = transport.gather(is_silent ? std::vector<std::byte>{} : mine.to_bytes(), 0);
-  std::vector<std::byte> message = exec::on_root(transport, 0, [&] {
+  std::vector<std::byte> message = exec::on_root(transport, [&] {
     std::vector<exec::RoundSizes> sizes;
     sizes.reserve(gathered.size());
     for (const auto& bytes : gathered) {

@@ -132,15 +132,12 @@ void FileVariables::choose_tiles(exec::Transport& transport, const FileCommit& c
 
 /// Collective. The values that rank 0's libhdf5 makes of those that a plugin was asked for.
 void FileVariables::settle_filters(exec::Transport& transport, std::uint32_t variable) {
-  const auto message = exec::on_root(transport, 0, [&] {
-    model::ByteWriter out;
+  auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
     for (const codec::Filter& filter :
          layout::settled_in(*format_, definitions_[variable], tiles_[variable].tiling.tile())) {
       out.put(filter.parameters);
     }
-    return out.take();
   });
-  model::ByteReader in(message);
   for (codec::Filter& filter : tiles_[variable].pipeline) {
     filter.parameters = in.get_vector<std::uint32_t>();
   }
@@ -171,7 +168,7 @@ void FileVariables::choose_rectilinear(exec::Transport& transport, const FileCom
     }
   }
   const auto gathered = transport.gather(grids.to_bytes(), 0);
-  const auto message = exec::on_root(transport, 0, [&] {
+  const auto message = exec::on_root(transport, [&] {
     const layout::BlockGrids all(gathered);
     model::ByteWriter out;
     for (std::size_t i = 0; i < variables.size(); ++i) {

@@ -27,7 +27,7 @@ FileWriter::~FileWriter() = default;
 /// Returns the present path of the file.
 std::string FileWriter::open(Opening opening) {
   const plan::Strategy& strategy = plans_.strategy();
-  const auto message = exec::on_root(transport_, 0, [&] {
+  const auto message = exec::on_root(transport_, [&] {
     planner_ = std::make_unique<CommitPlanner>(
         storage_, path_, opening, options_,
         plan::count_writers(strategy, plans_.topology(), plans_.choice()), strategy.in_background);
@@ -185,7 +185,7 @@ bool FileWriter::may_sync_later(const FileCommit& commit) const {
 FileWriter::Placed FileWriter::place(const FileCommit& commit, std::uint64_t words,
                                      CommitPlanner::Update& update) {
   const bool may_be_late = may_sync_later(commit);
-  auto message = exec::on_root(transport_, 0, [&] {
+  auto message = exec::on_root(transport_, [&] {
     queue_->before_planning();
     layout::CommitRequest request = variables_.request_for(commit, words);
     planner_->stamp(request);
@@ -216,12 +216,9 @@ void FileWriter::sync_all() {
 void FileWriter::give_up() {
   try {
     queue_->drop_failed();
-    const auto message = exec::on_root(transport_, 0, [&] {
-      model::ByteWriter out;
-      out.put(planner_->abandon());
-      return out.take();
-    });
-    data_->renew(model::ByteReader(message).get_string());
+    auto message =
+        exec::on_root(transport_, [&](model::ByteWriter& out) { out.put(planner_->abandon()); });
+    data_->renew(message.get_string());
     queue_->restart();
   } catch (const Error&) {
     poisoned_ = true;
@@ -233,10 +230,7 @@ void FileWriter::close() {
   data_->rest_ring();
   // From here on nothing is on its way, whoever asks.
   queue_ = std::make_unique<BlockingQueue>(transport_, *data_, planner_.get());
-  exec::on_root(transport_, 0, [&] {
-    planner_->close();
-    return std::vector<std::byte>{};
-  });
+  exec::on_root(transport_, [&] { planner_->close(); });
   data_->close();
 }
 

@@ -100,7 +100,7 @@ class Archive {
 /// Determined on rank 0 and sent to all.
 template <class Find, class... Fields>
 void from_root(exec::Transport& transport, Find&& find, Fields&... fields) {
-  Archive in(exec::on_root(transport, 0, [&] {
+  Archive in(exec::on_root(transport, [&] {
     find();
     Archive out;
     (out.walk(fields), ...);

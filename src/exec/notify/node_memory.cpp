@@ -35,7 +35,7 @@ std::unique_ptr<storage::SharedMemory> share_on_node(Transport& transport, std::
   using storage::SharedMemory;
   std::unique_ptr<SharedMemory> memory;
   try {
-    const auto message = on_root(transport, 0, [&] {
+    const auto message = on_root(transport, [&] {
       memory = SharedMemory::make(bytes);
       model::ByteWriter out;
       out.put(memory->key());

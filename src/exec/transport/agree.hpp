@@ -6,9 +6,12 @@
 #include <exception>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "exec/transport/transport.hpp"
+#include "model/bytes.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::exec {
@@ -52,11 +55,12 @@ struct Failures {
 /// Collective. `failure` is this rank's error (null: none). Nothing is thrown: on_root() does.
 Failures failures_at_root(Transport& transport, int root, std::exception_ptr failure);
 
-/// Collective. Runs `work` on `root` only; its result, or its error, is sent to every rank. If a
+/// Collective. Runs `work` on rank 0 only; its result, or its error, is sent to every rank. If a
 /// rank has failed before, `work` is not run, and every rank throws the error of the lowest one.
+/// Work that returns bytes: these; that takes a model::ByteWriter&: a RootReader of what it wrote;
+/// that returns nothing: nothing.
 template <class Work>
-std::vector<std::byte> on_root(Transport& transport, int root, Work&& work,
-                               const Failures& before = {});
+auto on_root(Transport& transport, Work&& work, const Failures& before = {});
 
 /// "rank 3: ", as the text of an Error that names a rank begins.
 std::string rank_prefix(int rank);
@@ -80,17 +84,49 @@ decltype(auto) for_file(const std::string& path, Work&& work) {
 // -- implementation -------------------------------------------------------------------------------
 
 namespace detail {
+struct HeldBytes {
+  std::vector<std::byte> held;
+};
+}  // namespace detail
+
+/// Reads what rank 0 wrote, and owns it.
+class RootReader : private detail::HeldBytes, public model::ByteReader {
+ public:
+  explicit RootReader(std::vector<std::byte> bytes)
+      : HeldBytes{std::move(bytes)}, ByteReader(held) {}
+  RootReader(RootReader&&) = default;  // the bytes stay where they are
+  RootReader(const RootReader&) = delete;
+  RootReader& operator=(const RootReader&) = delete;
+};
+
+namespace detail {
 /// code, rank that the error names (-1: none yet), text
 std::vector<std::byte> failure_message(const std::exception_ptr& failure);
 [[noreturn]] void throw_message(std::span<const std::byte> message, int rank);
 /// Collective. The error of `rank`, which has it in `failure`, on every rank.
 [[noreturn]] void throw_failure_of(Transport& transport, int rank,
                                    const std::exception_ptr& failure);
-}  // namespace detail
 
 template <class Work>
-std::vector<std::byte> on_root(Transport& transport, int root, Work&& work,
-                               const Failures& before) {
+constexpr bool writes = std::is_invocable_v<Work&, model::ByteWriter&>;
+
+template <class Work>
+std::vector<std::byte> run_for_bytes(Work& work) {
+  if constexpr (writes<Work>) {
+    model::ByteWriter out;
+    work(out);
+    return out.take();
+  } else if constexpr (std::is_void_v<std::invoke_result_t<Work&>>) {
+    work();
+    return {};
+  } else {
+    return work();
+  }
+}
+
+/// As on_root(), on rank `root`.
+template <class Work>
+std::vector<std::byte> on_rank(Transport& transport, int root, Work& work, const Failures& before) {
   enum class End : std::uint8_t { done, failed, failed_before };
   std::vector<std::byte> message;
   if (transport.rank() == root) {
@@ -101,10 +137,10 @@ std::vector<std::byte> on_root(Transport& transport, int root, Work&& work,
       message.assign(rank.begin(), rank.end());
     } else {
       try {
-        message = work();
+        message = run_for_bytes(work);
       } catch (...) {
         end = End::failed;
-        message = detail::failure_message(std::current_exception());
+        message = failure_message(std::current_exception());
       }
     }
     message.push_back(static_cast<std::byte>(end));
@@ -115,12 +151,24 @@ std::vector<std::byte> on_root(Transport& transport, int root, Work&& work,
   if (end == End::failed_before) {
     int rank = 0;
     std::memcpy(&rank, message.data(), sizeof rank);
-    detail::throw_failure_of(transport, rank, before.own);
+    throw_failure_of(transport, rank, before.own);
   }
   if (end == End::failed) {
-    detail::throw_message(message, root);
+    throw_message(message, root);
   }
   return message;
+}
+
+}  // namespace detail
+
+template <class Work>
+auto on_root(Transport& transport, Work&& work, const Failures& before) {
+  std::vector<std::byte> message = detail::on_rank(transport, 0, work, before);
+  if constexpr (detail::writes<Work>) {
+    return RootReader(std::move(message));
+  } else if constexpr (!std::is_void_v<std::invoke_result_t<Work&>>) {
+    return message;
+  }
 }
 
 }  // namespace sluice::exec

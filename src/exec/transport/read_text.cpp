@@ -31,7 +31,7 @@ std::vector<std::byte> whole_file(storage::Storage& storage, const std::string& 
 
 std::string read_on_root(Transport& transport, storage::Storage& storage, const std::string& path) {
   const std::vector<std::byte> bytes =
-      on_root(transport, 0, [&] { return whole_file(storage, path); });
+      on_root(transport, [&] { return whole_file(storage, path); });
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 

@@ -71,7 +71,7 @@ std::unique_ptr<RingMemory> RingMemory::share(Transport& transport,
   const auto ranks = static_cast<std::size_t>(transport.size());
   std::unique_ptr<RingMemory> memory;
   try {
-    const auto message = on_root(transport, 0, [&] {
+    const auto message = on_root(transport, [&] {
       Choice choice;
       memory = choose(fit, budget_bytes, ranks, choice);
       model::ByteWriter out;
