@@ -1,6 +1,5 @@
 // Which datasets a file has, under which names, and what they are.
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "codec/quantise.hpp"
