@@ -46,6 +46,15 @@ namespace {
 
 thread_local std::optional<Error> storage_failure;
 
+/// The error stack of a thread refers to ids, also after calls that succeeded: a flush leaves there
+/// that it looked for a filter. libhdf5 does not release them when the thread ends, and says at the
+/// end of the process that it cannot be closed ("infinite loop").
+struct ErrorStack {
+  ~ErrorStack() { H5Eclear2(H5E_DEFAULT); }
+  void clear_at_thread_end() {}
+};
+thread_local ErrorStack error_stack;
+
 /// The innermost entry of the error stack.
 struct Innermost {
   std::string text;
@@ -92,6 +101,7 @@ void note_storage_failure(const Error& error) { storage_failure = error; }
 std::optional<Error> take_storage_failure() { return std::exchange(storage_failure, std::nullopt); }
 
 hid_t checked(hid_t result, const std::string& what) {
+  error_stack.clear_at_thread_end();
   const std::optional<Error> failure = take_storage_failure();
   if (result < 0 && failure) {
     throw Error(failure->code(), what + ": " + failure->what());
