@@ -39,9 +39,9 @@ const char* const examples = R"help(Examples:
   sluice run -- python script.py         run an HDF5 program crash-safe
   sluice VERB --help                     options and examples of a verb
 
-Exit codes: 0 success; 1 the files differ, data is damaged, or convert, watch or
-checkpoints did less than was asked for; 2 bad input or usage; 3 data does not
-match its checksums, and another program changed it.)help";
+Exit codes: 0 success; 1 the files differ, data is damaged, or convert, watch,
+checkpoints or verify --latest-good did less than was asked for; 2 bad input or
+usage; 3 data does not match its checksums, and another program changed it.)help";
 
 std::string version_text() {
   unsigned major = 0;

@@ -46,7 +46,10 @@ def _busy_cores(seconds=1):
     except (OSError, ValueError, IndexError):
         return None
     passed = total_then - total
-    return (busy_then - busy) / passed * os.cpu_count() if passed > 0 else None
+    if passed <= 0:
+        return None
+    # The time that waits for the disk may decrease: proc(5).
+    return min(1.0, max(0.0, (busy_then - busy) / passed)) * os.cpu_count()
 
 
 def activity(facts):
