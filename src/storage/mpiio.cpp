@@ -1,6 +1,10 @@
 #include "storage/mpiio.hpp"
 
 #include <algorithm>
+#include <array>
+#include <limits>
+#include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -40,6 +44,57 @@ void check(int status, const std::string& path, const std::string& what) {
               path + ": " + what + ": MPI-IO: " + mpi::messages().error_text(status));
 }
 
+/// Collective: the error of the lowest rank of `group` that has a `failure`, naming that rank, on
+/// every rank of it; none if no rank has one. `rank` is this process's number among all ranks of
+/// the program, by which those of `group` are ordered.
+std::optional<Error> failure_of_group(mpi::Comm group, int rank,
+                                      const std::optional<Error>& failure,
+                                      const std::string& path) {
+  int status = mpi::success;
+  const auto take_highest = [&](std::span<int> values) {
+    const std::vector<int> mine(values.begin(), values.end());
+    status = mpi::comms().all_max(mine, values, group);
+    return status == mpi::success;
+  };
+  const auto not_agreed = [&]() -> Error {
+    if (failure) return *failure;
+    return {code_of(status), path + ": agreeing: MPI-IO: " + mpi::messages().error_text(status)};
+  };
+  // What only the failed rank knows is a maximum over zeros.
+  constexpr int last = std::numeric_limits<int>::max();
+  int lowest = failure ? last - rank : 0;
+  if (!take_highest({&lowest, 1})) return not_agreed();
+  if (lowest == 0) return std::nullopt;
+  const int failed = last - lowest;
+  const bool is_own = failure && failed == rank;
+  std::string text = is_own ? failure->what() : "";
+  std::array<int, 2> head = {is_own ? static_cast<int>(failure->code()) : 0,
+                             static_cast<int>(text.size())};
+  if (!take_highest(head)) return not_agreed();
+  std::vector<int> letters(static_cast<std::size_t>(head[1]));
+  std::transform(text.begin(), text.end(), letters.begin(),
+                 [](char letter) { return static_cast<unsigned char>(letter); });
+  if (!take_highest(letters)) return not_agreed();
+  text = "rank " + std::to_string(failed) + ": ";
+  for (const int letter : letters) text.push_back(static_cast<char>(letter));
+  return Error(static_cast<Code>(head[0]), text, failed);
+}
+
+/// The Error that `work` throws, if any.
+template <class Work>
+std::optional<Error> error_of(Work&& work) {
+  try {
+    work();
+  } catch (const Error& e) {
+    return e;
+  } catch (const std::bad_alloc&) {
+    return Error(Code::over_budget, "out of memory");
+  } catch (const std::exception& e) {
+    return Error(Code::internal, e.what());
+  }
+  return std::nullopt;
+}
+
 using Piece = mpi::FilePiece;
 
 /// The pieces that one call takes, from `next` on; long ones are split.
@@ -61,22 +116,19 @@ std::vector<Piece> next_call(std::vector<Piece>& pieces, std::size_t& next) {
 
 class MpiioFile final : public File {
  public:
-  /// `comm` is freed with the file unless it is MPI_COMM_SELF. `posix` refers to the same inode.
-  MpiioFile(mpi::Comm comm, std::unique_ptr<File> posix, Access access, const Hints& hints)
+  /// `comm` is freed with the file unless it is MPI_COMM_SELF. `rank`: of this process among all
+  /// ranks. `posix` refers to the same inode.
+  MpiioFile(mpi::Comm comm, int rank, std::unique_ptr<File> posix, Access access,
+            const Hints& hints)
       : comm_(comm), posix_(std::move(posix)) {
     const int status = mpi::files().open(comm_, path(), access == Access::read, hints, file_);
+    auto failure = error_of([&] { check(status, path(), describe(Call::open)); });
     // The call may fail on some ranks alone. Handles of the others stay open then: to close them
     // is a collective call, which would wait for those that have none.
-    const int is_bad = status == mpi::success ? 0 : 1;
-    int any_bad = is_bad;
-    const int agreed = comm_ == mpi::comms().self()
-                           ? mpi::success
-                           : mpi::comms().all_max({&is_bad, 1}, {&any_bad, 1}, comm_);
-    if (any_bad != 0 || agreed != mpi::success) {
+    if (is_collective()) failure = failure_of_group(comm_, rank, failure, path());
+    if (failure) {
       free_comm();
-      check(status, path(), describe(Call::open));
-      check(agreed, path(), "agreeing");
-      throw Error(Code::io, path() + ": open: MPI-IO could not open it on another rank");
+      throw Error(*failure);
     }
   }
   MpiioFile(const MpiioFile&) = delete;
@@ -239,7 +291,7 @@ class MpiioStorage final : public ForwardingStorage {
   }
 
   std::unique_ptr<File> open(const std::string& path, Access access) override {
-    return std::make_unique<MpiioFile>(mpi::comms().self(), inner().open(path, access), access,
+    return std::make_unique<MpiioFile>(mpi::comms().self(), 0, inner().open(path, access), access,
                                        hints_);
   }
 
@@ -249,22 +301,14 @@ class MpiioStorage final : public ForwardingStorage {
     check(mpi::comms().split(comm_, takes_part ? 0 : -1, 0, group), path, "splitting");
     if (!takes_part) return nullptr;
     std::unique_ptr<File> posix;
-    std::exception_ptr failure;
-    try {
-      posix = inner().open(path, access);
-    } catch (...) {
-      failure = std::current_exception();
-    }
+    const int rank = mpi::comms().rank(comm_);
+    const auto own = error_of([&] { posix = inner().open(path, access); });
     // The file is opened by all or by none.
-    const int is_bad = failure ? 1 : 0;
-    int any_bad = 0;
-    check(mpi::comms().all_max({&is_bad, 1}, {&any_bad, 1}, group), path, "agreeing");
-    if (any_bad != 0) {
+    if (const auto failure = failure_of_group(group, rank, own, path)) {
       mpi::comms().free(group);
-      if (failure) std::rethrow_exception(failure);
-      throw Error(Code::io, path + ": open: another rank could not open it");
+      throw Error(*failure);
     }
-    return std::make_unique<MpiioFile>(group, std::move(posix), access, hints_);
+    return std::make_unique<MpiioFile>(group, rank, std::move(posix), access, hints_);
   }
 
   std::unique_ptr<File> create_like(const std::string& path, const std::string& model) override {

@@ -1,9 +1,10 @@
-// Storage mpiio where MPI opens a file on some ranks and fails on others: an error on all of them,
-// and nobody waits.
+// Storage mpiio where MPI opens a file on some ranks and fails on others: the same error on all of
+// them, and nobody waits.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include "exec/transport/agree.hpp"
 #include "exec/transport/mpi_transport.hpp"
 #include "storage/mpiio.hpp"
 #include "storage/scratch.hpp"
@@ -51,23 +52,31 @@ class MpiioOpen : public testing::Test {
     all_->barrier();
   }
 
+  /// `open` fails on every rank: with the code of `bad`, which is named.
+  template <class Open>
+  void expect_error_of(int bad, Code code, Open open) {
+    try {
+      exec::together(*all_, open);
+      ADD_FAILURE() << "rank " << bad << " could not open it";
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      EXPECT_EQ(error.code(), code) << text;
+      EXPECT_EQ(error.rank(), bad) << text;
+      EXPECT_TRUE(text.starts_with("rank " + std::to_string(bad) + ": " + path_)) << text;
+    }
+  }
+
   std::unique_ptr<exec::Transport> all_;
   std::unique_ptr<Scratch> scratch_;
   std::string path_;
   std::shared_ptr<Storage> storage_;
 };
 
-TEST_F(MpiioOpen, a_failure_on_one_rank_is_an_error_on_all) {
+TEST_F(MpiioOpen, a_failure_on_one_rank_is_that_error_on_all) {
   const int bad = all_->size() / 2;
   fails = all_->rank() == bad;
-  try {
-    const auto file = storage_->open_together(path_, Access::read_write, true);
-    ADD_FAILURE() << "MPI_File_open failed on rank " << bad;
-  } catch (const Error& error) {
-    const Code expected = all_->rank() == bad ? Code::permission : Code::io;
-    EXPECT_EQ(error.code(), expected) << error.what();
-    EXPECT_NE(std::string(error.what()).find(path_), std::string::npos) << error.what();
-  }
+  expect_error_of(bad, Code::permission,
+                  [&] { storage_->open_together(path_, Access::read_write, true); });
   fails = false;
   // The communicator is as good as before.
   const auto file = storage_->open_together(path_, Access::read_write, true);
@@ -76,6 +85,22 @@ TEST_F(MpiioOpen, a_failure_on_one_rank_is_an_error_on_all) {
   const ReadPiece piece{0, bytes};
   file->read_collective({&piece, 1});
   EXPECT_EQ(text_of(bytes), "content");
+}
+
+TEST_F(MpiioOpen, a_file_that_one_rank_does_not_find_is_that_error_on_all) {
+  const int bad = all_->size() / 2;
+  const std::string path = all_->rank() == bad ? path_ + ".none" : path_;
+  expect_error_of(bad, Code::not_found, [&] { storage_->open_together(path, Access::read, true); });
+  EXPECT_NE(storage_->open_together(path_, Access::read, true), nullptr);
+}
+
+/// The number is that among all ranks, not among those that open the file.
+TEST_F(MpiioOpen, the_lowest_of_the_ranks_that_open_it_is_named) {
+  const int last = all_->size() - 1;
+  fails = all_->rank() == last;
+  const bool takes_part = all_->rank() >= last - 1;
+  expect_error_of(last, Code::permission,
+                  [&] { storage_->open_together(path_, Access::read, takes_part); });
 }
 
 TEST_F(MpiioOpen, a_failure_on_all_ranks_is_one) {
