@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include "api/file/file_impl.hpp"
 #include "exec/transport/agree.hpp"
 #include "exec/transport/mpi_transport.hpp"
 #include "storage/mpiio.hpp"
 #include "storage/scratch.hpp"
+#include "support/values.hpp"
 
 namespace {
 
@@ -107,6 +109,31 @@ TEST_F(MpiioOpen, a_failure_on_all_ranks_is_one) {
   fails = true;
   EXPECT_THROW(storage_->open_together(path_, Access::read_write, true), Error);
   EXPECT_THROW(storage_->open(path_, Access::read), Error);
+}
+
+/// A file that was not opened is opened by the next read.
+TEST_F(MpiioOpen, reading_goes_on_after_an_open_that_failed) {
+  if (all_->size() < 2) {
+    return;
+  }
+  const Shape shape{64, 100};
+  const model::Box mine = test::slab(shape, all_->rank(), all_->size());
+  const std::string path = path_ + ".h5";
+  {
+    sluice::File out(detail::open_on(*all_, storage_, path, Mode::write));
+    const Variable v = out.define<double>("density", shape);
+    test::Giver<double> giver;
+    giver.put(out, v, 1, shape, mine);
+    out.close();
+  }
+  sluice::File in(detail::open_on(*all_, storage_, path, Mode::read, {.readers = 2}));
+  std::vector<double> values(mine.volume());
+  const Variable v = in.find("density");
+  fails = all_->rank() == 0;  // a reader
+  const Error error = error_of([&] { in.get(v, values.data(), test::selection_of(mine)); });
+  fails = false;
+  EXPECT_EQ(error.code(), Code::permission) << error.what();
+  test::expect_values<double>(in, "density", 1, shape, mine);
 }
 
 }  // namespace

@@ -22,10 +22,11 @@ storage::File& SourceFile::file(const layout::Placement& placement) {
 storage::File* SourceFile::file_of_readers(exec::Transport& transport,
                                            const layout::Placement& placement, bool is_reader) {
   storage::File* opened = nullptr;
+  const bool is_common =
+      storage_.ranks_together() == transport.size() && placement.objects().empty();
   exec::together(transport, [&] {
-    if (storage_.ranks_together() == transport.size() && placement.objects().empty()) {
+    if (is_common) {
       if (!is_common_open_) {
-        is_common_open_ = true;
         common_file_ = storage_.open_together(path_, storage::Access::read, is_reader);
         if (auto journal = parse_journal(journal_); journal && common_file_) {
           common_file_ = with_journal(std::move(common_file_),
@@ -37,6 +38,8 @@ storage::File* SourceFile::file_of_readers(exec::Transport& transport,
       opened = &file(placement);
     }
   });
+  // On every rank or on none: those that do not read have no file, which is no failure.
+  is_common_open_ = is_common_open_ || is_common;
   return opened;
 }
 
