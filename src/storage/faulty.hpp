@@ -2,7 +2,8 @@
 //
 // Invariants: a call that is made to fail does not reach the inner storage, except the part of a
 // write that a rule lets through; a File whose sync failed once never reports a successful one.
-// Interrupted and short calls are not faults at this level: posix_calls.hpp. Thread-safe.
+// Interrupted and short calls are not faults at this level: posix_calls.hpp. Storages with whole
+// files (object stores) are refused: Error internal. Thread-safe.
 #pragma once
 
 #include <array>
@@ -71,6 +72,7 @@ class FaultyStorage : public ObservingStorage {
   void remove_folder(const std::string& path) override;
   void make_folder(const std::string& path) override;
   void sync_directory(const std::string& path) override;
+  WholeFiles* whole_files(const std::string& path) override { return no_whole_files(path); }
   /// Rules count calls: their order is that of the ranks.
   bool in_background() const override { return false; }
   const char* name() const override { return "faulty"; }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "sluice/error.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::storage {
@@ -128,7 +129,8 @@ class ForwardingStorage : public Storage {
 
 /// The base of wrappers that observe or change calls: what is made of open(), exists(), rename()
 /// and remove() goes through those of this object, and every rank opens for itself. So the
-/// permissions of a model, and renaming without replacing as one call, are lost.
+/// permissions of a model, and renaming without replacing as one call, are lost. Calls on whole
+/// files go past it: a wrapper that may not miss any refuses them by no_whole_files().
 class ObservingStorage : public ForwardingStorage {
  public:
   using ForwardingStorage::ForwardingStorage;
@@ -151,6 +153,14 @@ class ObservingStorage : public ForwardingStorage {
     Storage::make_folder_like(path, model);
   }
   int ranks_together() const override { return 0; }
+
+ protected:
+  /// For whole_files(): null, or Error internal where the storage of `path` has whole files.
+  WholeFiles* no_whole_files(const std::string& path) {
+    if (at(path).whole_files(path) == nullptr) return nullptr;
+    throw Error(Code::internal,
+                path + ": storage " + name() + " does not see the calls on whole files");
+  }
 };
 
 }  // namespace sluice::storage

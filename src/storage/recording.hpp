@@ -6,7 +6,8 @@
 // its inode number, which renames do not change. A file that existed before the recording has an
 // `open` record, before its first other record, that links its number to its path; no other open is
 // recorded. Leases are not: they leave nothing that matters after a crash. Calls are counted
-// whether recorded or not. Thread-safe.
+// whether recorded or not. Storages with whole files (object stores) are refused: Error internal.
+// Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -100,6 +101,7 @@ class RecordingStorage : public ObservingStorage {
   /// One record for every folder that was created.
   void make_folder(const std::string& path) override;
   void sync_directory(const std::string& path) override;
+  WholeFiles* whole_files(const std::string& path) override { return no_whole_files(path); }
   /// The order of the calls is that of the ranks.
   bool in_background() const override { return false; }
   const char* name() const override { return "recording"; }

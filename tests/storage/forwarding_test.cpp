@@ -13,7 +13,7 @@
 namespace sluice::storage {
 namespace {
 
-/// Counts the looks for names, and has whole files, which nobody uses.
+/// Counts the looks for names, and keeps the path of which it was asked for whole files.
 class CountedStorage final : public ObservingStorage {
  public:
   using ObservingStorage::ObservingStorage;
@@ -33,6 +33,31 @@ class CountedStorage final : public ObservingStorage {
 
   int looks = 0;
   std::string asked_path;
+};
+
+/// Whole files that nobody calls.
+class UnusedFiles final : public WholeFiles {
+ public:
+  void put(const std::string&, std::span<const std::byte>) override {}
+  void replace(const std::string&, std::span<const std::byte>, std::int64_t, bool&) override {}
+  bool has_conditions() const override { return false; }
+  std::unique_ptr<File> open_version(const std::string&, std::uint64_t, std::uint64_t) override {
+    return nullptr;
+  }
+  std::unique_ptr<File> open_unseen(const std::string&) override { return nullptr; }
+  void finish() override {}
+  void discard() override {}
+  void note_empty() override {}
+  bool may_have_leftovers() const override { return false; }
+  void remove_all(std::span<const std::string>) override {}
+};
+
+class WithWholeFiles final : public ForwardingStorage {
+ public:
+  using ForwardingStorage::ForwardingStorage;
+  WholeFiles* whole_files(const std::string&) override { return &whole; }
+
+  UnusedFiles whole;
 };
 
 using Wrap = std::function<std::shared_ptr<Storage>(const std::shared_ptr<Storage>&)>;
@@ -87,6 +112,20 @@ TEST_F(Forwarding, WhoHasWholeFilesIsAskedByPath) {
     const auto counted = std::make_shared<CountedStorage>(make_posix());
     wrap(counted)->whole_files(folder_);
     EXPECT_EQ(counted->asked_path, folder_) << name;
+  }
+}
+
+/// Not recorded, and not made to fail: puts and removals of whole files would go past them.
+TEST_F(Forwarding, WhoObservesCallsRefusesWholeFiles) {
+  const auto objects = std::make_shared<WithWholeFiles>(make_posix());
+  for (const auto& [name, wrap] : wrappers()) {
+    const auto wrapped = wrap(objects);
+    if (name == "recording" || name == "faulty") {
+      EXPECT_EQ(error_of([&] { wrapped->whole_files(folder_); }).code(), Code::internal) << name;
+    } else {
+      EXPECT_EQ(wrapped->whole_files(folder_), &objects->whole) << name;
+    }
+    EXPECT_EQ(wrap(make_posix())->whole_files(folder_), nullptr) << name;
   }
 }
 
