@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <gtest/gtest.h>
 #include <memory>
 #include <sys/wait.h>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "storage/faulty.hpp"
+#include "storage/forwarding.hpp"
 #include "storage/memory.hpp"
 #include "storage/own_process.hpp"
 #include "storage/posix_calls.hpp"
@@ -22,20 +22,14 @@ namespace {
 
 std::atomic<int> syncs = 0;
 std::atomic<bool> is_held = false;
-std::atomic<std::thread::id> syncing_thread;
-
-/// Of this process.
-std::ptrdiff_t threads_now() {
-  const std::filesystem::directory_iterator tasks("/proc/self/task");
-  return std::distance(begin(tasks), end(tasks));
-}
+std::atomic<pid_t> syncing_thread;  // not a std::thread::id, which the next thread may have again
 
 std::shared_ptr<Storage> watched_storage() {
   syncs = 0;
   is_held = false;
   SystemCalls calls = real_system_calls();
   calls.fdatasync = [](int fd) {
-    syncing_thread = std::this_thread::get_id();
+    syncing_thread = ::gettid();
     while (is_held) std::this_thread::yield();
     ++syncs;
     return real_system_calls().fdatasync(fd);
@@ -53,7 +47,7 @@ TEST(SyncBeside, SyncsWhileTheCallerDoesSomethingElse) {
   is_held = false;  // begin() would never have returned here
   EXPECT_EQ(beside.finish(), nullptr);
   EXPECT_EQ(syncs, 1);
-  EXPECT_NE(syncing_thread.load(), std::this_thread::get_id());
+  EXPECT_NE(syncing_thread, ::gettid());
 }
 
 TEST(SyncBeside, HasNothingToWaitForWhereNoneWasBegun) {
@@ -73,17 +67,15 @@ TEST(SyncBeside, KeepsItsThread) {
   const auto storage = watched_storage();
   const auto a = storage->open(scratch / "a", Access::create);
   const auto b = storage->open(scratch / "b", Access::create);
-  const std::ptrdiff_t threads_before = threads_now();
   SyncBeside beside(*storage);
-  std::vector<std::thread::id> threads;
+  std::vector<pid_t> threads;
   for (int i = 0; i < 100; ++i) {
     beside.begin(i % 2 == 0 ? *a : *b);
     EXPECT_EQ(beside.finish(), nullptr);
     threads.push_back(syncing_thread);
   }
-  const std::ptrdiff_t starts = threads_now() - threads_before;
-  EXPECT_EQ(starts, 1);
   EXPECT_EQ(syncs, 100);
+  EXPECT_NE(threads.front(), ::gettid());
   EXPECT_EQ(std::count(threads.begin(), threads.end(), threads.front()), 100);
 }
 
@@ -103,21 +95,28 @@ TEST(SyncBeside, ReturnsAFailureOnce) {
   EXPECT_EQ(beside.finish(), nullptr);
 }
 
+class WatchedFile final : public ForwardingFile {
+ public:
+  using ForwardingFile::ForwardingFile;
+  void sync() override {
+    syncing_thread = ::gettid();
+    ForwardingFile::sync();
+  }
+};
+
 TEST(SyncBeside, WithoutThreadsTheCallerSyncs) {
   const auto storage = make_memory();
   ASSERT_FALSE(storage->in_background());
   const auto faults = std::make_shared<Faults>();
   FaultyStorage faulty(storage, faults);
-  const auto file = faulty.open("a", Access::create);
-  const std::ptrdiff_t threads_before = threads_now();
+  WatchedFile file(faulty.open("a", Access::create));
   SyncBeside beside(faulty);
   const auto before = faults->calls(Call::sync);
-  beside.begin(*file);
+  beside.begin(file);
   EXPECT_EQ(faults->calls(Call::sync), before);
   EXPECT_EQ(beside.finish(), nullptr);
   EXPECT_EQ(faults->calls(Call::sync), before + 1);
-  const std::ptrdiff_t starts = threads_now() - threads_before;
-  EXPECT_EQ(starts, 0);
+  EXPECT_EQ(syncing_thread, ::gettid());
 }
 
 TEST(SyncBeside, AForkedProcessEndsWithoutTheThread) {
