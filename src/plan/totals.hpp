@@ -22,8 +22,9 @@ struct Totals {
   Totals& operator+=(const Totals& other);
 };
 
-/// Called on every rank with its own totals, once a commit. Collective. Of one file, before any of
-/// it is written; of a set of parts, when all parts are written and before the index is.
+/// Called on every rank with its own totals, once a commit. Collective. Of one file, before what is
+/// not compressed is written; of a set of parts, when the groups have made, and where the ranks
+/// wait carried out, their plans, and before the index is written.
 using Explain = std::function<void(const Totals&)>;
 
 /// The totals of a rank's own portions. `placement_of` gives the placement of a portion of the

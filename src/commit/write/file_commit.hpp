@@ -35,7 +35,7 @@ struct FileCommit {
   std::uint64_t blocks_number = 0;
   std::uint32_t rank = 0;                  ///< this process among the ranks of the output, for the
                                            ///< records of who wrote what
-  const plan::Explain* explain = nullptr;  ///< to be called once, when the plan is made, if any
+  const plan::Explain* explain = nullptr;  ///< to be called once, if any; when: plan::Explain says
   OutputStats* stats = nullptr;            ///< receives the waits of the commit; outlives the
                                            ///< writer
   /// The output's commits so far: used, and updated, if the strategy leaves a choice. On every rank
