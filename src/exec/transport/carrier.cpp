@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "exec/transport/agree.hpp"
 #include "model/clock.hpp"
 #include "sluice/error.hpp"
 
@@ -135,8 +136,8 @@ std::optional<Parcel> Carrier::receive(const Place& place, std::optional<int> fr
 
 void Carrier::require_going(const char* what) const {
   if (is_stopped_) {
-    throw Error(Code::wrong_state, "rank " + std::to_string(rank_) + ": " + what +
-                                       ": the program has stopped delivering messages");
+    throw Error(Code::wrong_state,
+                rank_prefix(rank_) + what + ": the program has stopped delivering messages");
   }
 }
 
@@ -150,9 +151,9 @@ Parcel Carrier::await(const Place& place, int from, const char* what) {
     require_going(what);
     if (timeout_s_ > 0 && model::now_s() - begin_s > timeout_s_) {
       throw Error(Code::timeout,
-                  "rank " + std::to_string(rank_) + ": " + what + ": waited " +
-                      std::to_string(timeout_s_) + " s for a message of rank " +
-                      std::to_string(from) + ": has it opened the file, are messages delivered?",
+                  rank_prefix(rank_) + what + ": waited " + std::to_string(timeout_s_) +
+                      " s for a message of rank " + std::to_string(from) +
+                      ": has it opened the file, are messages delivered?",
                   rank_);
     }
     delivered_.wait_for(lock, std::chrono::milliseconds(50));
