@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/endings.hpp"
 #include "verb.hpp"
 
 namespace sluice::cli {
@@ -28,7 +29,7 @@ class NewFiles {
 
  private:
   std::string path_of(std::size_t i) const { return folder_ + "/" + names_[i]; }
-  std::string building(std::size_t i) const { return path_of(i) + ".sluice-convert"; }
+  std::string building(std::size_t i) const { return path_of(i) + storage::convert_ending; }
   void take_name();
 
   const Context& context_;

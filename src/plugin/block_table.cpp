@@ -41,8 +41,6 @@ std::uint64_t share_of(std::uint64_t number, std::uint64_t checksum) {
 
 }  // namespace
 
-std::string block_table_path(const std::string& path) { return path + ".sluice-checksums"; }
-
 std::uint64_t block_checksum(std::span<const std::byte> bytes) {
   return std::max<std::uint64_t>(codec::checksum(bytes), 1);
 }

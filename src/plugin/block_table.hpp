@@ -15,14 +15,14 @@
 #include <string>
 #include <vector>
 
+#include "storage/endings.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::plugin {
 
 inline constexpr std::uint64_t checksum_block_bytes = 64 << 10;
 
-/// "PATH.sluice-checksums".
-std::string block_table_path(const std::string& path);
+using storage::block_table_path;  ///< "PATH.sluice-checksums"
 /// Of a block's bytes: never 0.
 std::uint64_t block_checksum(std::span<const std::byte> bytes);
 

@@ -10,6 +10,7 @@
 #include "plugin/opening.hpp"
 #include "plugin/say.hpp"
 #include "sluice/error.hpp"
+#include "storage/endings.hpp"
 #include "storage/read_padded.hpp"
 
 namespace sluice::plugin {
@@ -26,7 +27,7 @@ CommittedFile::CommittedFile(storage::Storage& storage, std::string path, const 
       path_(std::move(path)),
       settings_(settings),
       lease_(storage.lease(path_)),
-      held_(storage, path_ + ".sluice-held", settings.budget_bytes),
+      held_(storage, storage::held_path(path_), settings.budget_bytes),
       log_(storage, path_),
       checksums_(storage, path_, settings.checksums) {}
 

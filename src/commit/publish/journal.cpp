@@ -49,8 +49,6 @@ bool parse_runs(std::span<const std::byte> payload, std::uint64_t count, Journal
 
 }  // namespace
 
-std::string journal_path(const std::string& path) { return path + ".sluice-journal"; }
-
 std::vector<std::byte> Journal::to_bytes(std::uint64_t previous, bool is_in_log) const {
   std::vector<std::byte> payload;
   bool has_all = true;

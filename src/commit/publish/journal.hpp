@@ -25,11 +25,12 @@
 #include "commit/publish/journal_tail.hpp"
 #include "layout/placement.hpp"
 #include "model/overlay.hpp"
+#include "storage/endings.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::commit {
 
-std::string journal_path(const std::string& path);
+using storage::journal_path;
 
 /// Bytes at an offset, before and after a commit.
 struct JournalRun {

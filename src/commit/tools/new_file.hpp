@@ -13,6 +13,7 @@
 #include "commit/publish/recovery.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/formats.hpp"
+#include "storage/endings.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::commit {
@@ -44,7 +45,7 @@ class NewFile {
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  std::string building() const { return path_ + ".sluice-convert"; }
+  std::string building() const { return path_ + storage::convert_ending; }
   /// The error with `name` in place of building().
   Error named(const Error& error, const std::string& name) const {
     std::string text = error.what();
