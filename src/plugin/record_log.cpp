@@ -58,7 +58,9 @@ std::vector<Range> ranges_around(const HeldWrites& held, std::uint64_t frontier,
 }  // namespace
 
 RecordLog::RecordLog(storage::Storage& storage, std::string path)
-    : storage_(storage), path_(std::move(path)), sync_(new storage::SyncBeside(storage)) {}
+    : storage_(storage),
+      path_(std::move(path)),
+      sync_(new storage::SyncBeside(storage, storage::Cores::of_starter)) {}
 
 std::unique_ptr<commit::JournalRuns> RecordLog::write(const Change& change) {
   if (!journal_) {

@@ -22,9 +22,14 @@ class SignalsBlocked {
 
 /// Where a thread may run.
 enum class Cores : std::uint8_t {
-  any,         ///< every core that the process may have at all: the rank's own, to which mpirun may
-               ///< have bound it, is busy computing. Where that is refused: as of_starter
-  of_starter,  ///< where the thread that starts it may: for work for which that one waits
+  /// Every core of the process's cpuset: the rank's own, to which mpirun may have bound it, is busy
+  /// computing. The cpuset is the only limit: a confinement by taskset, or by Slurm's affinity
+  /// without cgroups, looks like such a binding, and is left as well. Threads for which ranks wait
+  /// take it too, unless it was measured to be slower. Where it is refused: as of_starter.
+  any,
+  /// Where the thread that starts it may: the writer of strategies for which ranks wait, and what
+  /// runs in programs that need not be ranks of MPI (the HDF5 driver).
+  of_starter,
 };
 
 /// A thread that receives no signal of the program: its handlers run in its own threads. Throws

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "storage/background_thread.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::storage {
@@ -35,9 +36,10 @@ struct SystemCalls {
 /// The calls of the operating system.
 const SystemCalls& real_system_calls();
 
-/// As make_posix(), make_writeback() and make_direct(), over the given calls (copied).
+/// As make_posix(), make_writeback() and make_direct(), over the given calls (copied). `cores`: of
+/// the threads that begin the write-back.
 std::shared_ptr<Storage> make_posix(const SystemCalls& calls);
-std::shared_ptr<Storage> make_writeback(const SystemCalls& calls);
+std::shared_ptr<Storage> make_writeback(const SystemCalls& calls, Cores cores = Cores::any);
 std::shared_ptr<Storage> make_direct(const SystemCalls& calls);
 
 }  // namespace sluice::storage

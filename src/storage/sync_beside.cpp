@@ -32,7 +32,7 @@ SyncBeside::~SyncBeside() {
 bool SyncBeside::has_thread() {
   if (!thread_.joinable() && storage_.in_background()) {
     try {
-      thread_ = start_background([this] { run(); });
+      thread_ = start_background([this] { run(); }, cores_);
     } catch (const std::system_error&) {
       // finish() does it
     }

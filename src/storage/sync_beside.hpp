@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "storage/background_thread.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::storage {
@@ -17,7 +18,8 @@ namespace sluice::storage {
 class SyncBeside {
  public:
   /// Of files of `storage`, which must outlive the object.
-  explicit SyncBeside(Storage& storage) : storage_(storage) {}
+  explicit SyncBeside(Storage& storage, Cores cores = Cores::any)
+      : storage_(storage), cores_(cores) {}
   ~SyncBeside();
   SyncBeside(const SyncBeside&) = delete;
   SyncBeside& operator=(const SyncBeside&) = delete;
@@ -33,6 +35,7 @@ class SyncBeside {
   void run();
 
   Storage& storage_;
+  const Cores cores_;
   std::mutex mutex_;
   std::condition_variable changed_;
   File* file_ = nullptr;  ///< to be synced

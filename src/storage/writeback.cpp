@@ -39,7 +39,8 @@ constexpr std::size_t most_waiting = 256;
 /// forked process.
 class Beginner {
  public:
-  Beginner(const SystemCalls& calls, int descriptor) : calls_(calls), descriptor_(descriptor) {}
+  Beginner(const SystemCalls& calls, int descriptor, Cores cores)
+      : calls_(calls), descriptor_(descriptor), cores_(cores) {}
   Beginner(const Beginner&) = delete;
   Beginner& operator=(const Beginner&) = delete;
   ~Beginner() {
@@ -76,7 +77,7 @@ class Beginner {
   bool has_thread() {
     if (thread_.joinable()) return true;
     try {
-      thread_ = start_background([this] { work(); });
+      thread_ = start_background([this] { work(); }, cores_);
     } catch (const std::system_error&) {
       return false;
     }
@@ -99,6 +100,7 @@ class Beginner {
 
   const SystemCalls calls_;
   const int descriptor_;
+  const Cores cores_;
   const OwnProcess own_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -109,7 +111,10 @@ class Beginner {
 
 class WritebackFile final : public PosixFile {
  public:
-  using PosixFile::PosixFile;
+  WritebackFile(const SystemCalls& calls, const Place& place, const std::string& path,
+                Access access, Cores cores)
+      : PosixFile(calls, place, path, access),
+        beginner_(new Beginner(this->calls(), descriptor(), cores)) {}
 
   void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
     if (bytes.size() < min_begun_bytes) return PosixFile::write(offset, bytes);
@@ -130,24 +135,27 @@ class WritebackFile final : public PosixFile {
   }
 
  private:
-  HomePtr<Beginner> beginner_{new Beginner(calls(), descriptor())};  // ends before the file
+  HomePtr<Beginner> beginner_;  // ends before the file
 };
 
 class WritebackStorage final : public PosixStorage {
  public:
-  using PosixStorage::PosixStorage;
+  WritebackStorage(const SystemCalls& calls, Cores cores) : PosixStorage(calls), cores_(cores) {}
 
   std::unique_ptr<File> open(const std::string& path, Access access) override {
     if (access == Access::read) return PosixStorage::open(path, access);
-    return std::make_unique<WritebackFile>(calls(), place_of(path), path, access);
+    return std::make_unique<WritebackFile>(calls(), place_of(path), path, access, cores_);
   }
   const char* name() const override { return "writeback"; }
+
+ private:
+  const Cores cores_;
 };
 
 }  // namespace
 
-std::shared_ptr<Storage> make_writeback(const SystemCalls& calls) {
-  return std::make_shared<WritebackStorage>(calls);
+std::shared_ptr<Storage> make_writeback(const SystemCalls& calls, Cores cores) {
+  return std::make_shared<WritebackStorage>(calls, cores);
 }
 
 std::shared_ptr<Storage> make_writeback() { return make_writeback(real_system_calls()); }

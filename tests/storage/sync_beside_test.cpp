@@ -5,6 +5,7 @@
 #include <atomic>
 #include <gtest/gtest.h>
 #include <memory>
+#include <sched.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -22,7 +23,15 @@ namespace {
 
 std::atomic<int> syncs = 0;
 std::atomic<bool> is_held = false;
+std::atomic<int> syncing_cores;
 std::atomic<pid_t> syncing_thread;  // not a std::thread::id, which the next thread may have again
+
+int cores_now() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  EXPECT_EQ(::sched_getaffinity(0, sizeof set, &set), 0);
+  return CPU_COUNT(&set);
+}
 
 std::shared_ptr<Storage> watched_storage() {
   syncs = 0;
@@ -30,6 +39,7 @@ std::shared_ptr<Storage> watched_storage() {
   SystemCalls calls = real_system_calls();
   calls.fdatasync = [](int fd) {
     syncing_thread = ::gettid();
+    syncing_cores = cores_now();
     while (is_held) std::this_thread::yield();
     ++syncs;
     return real_system_calls().fdatasync(fd);
@@ -93,6 +103,27 @@ TEST(SyncBeside, ReturnsAFailureOnce) {
   EXPECT_EQ(error_of([&] { std::rethrow_exception(failure); }).code(), Code::io);
   beside.begin(*good);
   EXPECT_EQ(beside.finish(), nullptr);
+}
+
+TEST(SyncBeside, ItsThreadRunsWhereItIsTold) {
+  const Scratch scratch;
+  const auto storage = watched_storage();
+  const auto file = storage->open(scratch / "a", Access::create);
+  const auto cores_of_sync = [&](Cores cores) {
+    SyncBeside beside(*storage, cores);
+    beside.begin(*file);
+    EXPECT_EQ(beside.finish(), nullptr);
+    return syncing_cores.load();
+  };
+  const int all = cores_of_sync(Cores::any);
+  std::thread([&] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(::sched_getcpu(), &one);
+    ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_EQ(cores_of_sync(Cores::any), all);
+    EXPECT_EQ(cores_of_sync(Cores::of_starter), 1);
+  }).join();
 }
 
 class WatchedFile final : public ForwardingFile {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <memory>
 #include <mutex>
+#include <sched.h>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -24,6 +25,7 @@ std::mutex mutex;
 std::vector<std::pair<std::uint64_t, std::uint64_t>> begun;  // first byte, end
 std::atomic<bool> is_slow = false;
 std::atomic<bool> is_refused = false;
+std::atomic<int> cores_of_thread = 0;
 
 SystemCalls watched_calls() {
   begun.clear();
@@ -31,6 +33,9 @@ SystemCalls watched_calls() {
   is_refused = false;
   SystemCalls calls = real_system_calls();
   calls.begin_writeback = [](int fd, off_t offset, off_t bytes) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    cores_of_thread = ::sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 0;
     {
       const std::lock_guard lock(mutex);
       begun.emplace_back(offset, offset + bytes);
@@ -75,6 +80,26 @@ TEST(Writeback, BeginsWithWholePagesOfLongWrites) {
   EXPECT_EQ(begun.front().first, page);
   EXPECT_EQ(begun.back().second, page + 9 * mib);
   expect_content(*file, page + 5, bytes);
+}
+
+TEST(Writeback, ItsThreadRunsWhereItIsTold) {
+  const auto bytes = random_bytes(mib, 7);
+  const auto cores_of_writing = [&](Cores cores) {
+    const Scratch scratch;
+    const auto file = make_writeback(watched_calls(), cores)->open(scratch / "a", Access::create);
+    file->write(0, bytes);
+    wait_until_begun(mib);
+    return cores_of_thread.load();
+  };
+  const int all = cores_of_writing(Cores::any);
+  std::thread([&] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(::sched_getcpu(), &one);
+    ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_EQ(cores_of_writing(Cores::any), all);
+    EXPECT_EQ(cores_of_writing(Cores::of_starter), 1);
+  }).join();
 }
 
 TEST(Writeback, LeavesShortWritesToTheKernel) {
