@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <memory>
 #include <sched.h>
 #include <sys/wait.h>
@@ -31,6 +33,11 @@ int cores_now() {
   CPU_ZERO(&set);
   EXPECT_EQ(::sched_getaffinity(0, sizeof set, &set), 0);
   return CPU_COUNT(&set);
+}
+
+/// Those that have just ended may be among them.
+std::ptrdiff_t threads_now() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
 }
 
 std::shared_ptr<Storage> watched_storage() {
@@ -143,7 +150,9 @@ TEST(SyncBeside, WithoutThreadsTheCallerSyncs) {
   WatchedFile file(faulty.open("a", Access::create));
   SyncBeside beside(faulty);
   const auto before = faults->calls(Call::sync);
+  const std::ptrdiff_t threads_before = threads_now();
   beside.begin(file);
+  EXPECT_LE(threads_now(), threads_before);
   EXPECT_EQ(faults->calls(Call::sync), before);
   EXPECT_EQ(beside.finish(), nullptr);
   EXPECT_EQ(faults->calls(Call::sync), before + 1);
