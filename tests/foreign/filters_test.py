@@ -11,6 +11,7 @@ import pytest
 import sluice
 
 from compare import sluice as command
+from shapes_test import replaced
 
 LENGTH = 6000
 GZIP = h5py.h5z.FILTER_DEFLATE
@@ -115,3 +116,39 @@ with sluice.open(sys.argv[1], "a", comm=comm, log="off", timeout_s=60) as file:
                 numpy.testing.assert_array_equal(file[name][number], expected, f"{name}, {step}")
     done = command("verify", path)
     assert done.returncode == 0, done.stdout
+
+
+def plain_run(path, kind):
+    with sluice.open(path, "w", log="off") as file:
+        file.put("fixed", numpy.arange(6, dtype=kind))
+        for step in range(3):
+            with file.step(time=0.5 * step):
+                file.put("x", numpy.arange(21, dtype=kind).reshape(7, 3) + kind(step))
+
+
+def big_endian_run(source, path, kind, filters):
+    plain_run(source, numpy.dtype(kind).type)
+    with h5py.File(source) as file:
+        old = file["x"][()]
+    replaced(source, path, "x", lambda file, _: file.create_dataset(
+        "x", data=old, dtype=kind, maxshape=(None, 7, 3), chunks=(1, 7, 3), **filters))
+
+
+@pytest.mark.parametrize("filters", [{}, {"compression": "gzip"}], ids=["plain", "gzip"])
+@pytest.mark.parametrize("kind", [">f8", ">i4"])
+def test_another_order_of_bytes_is_no_damage(tmp_path, kind, filters):
+    """Checksums are those of what was put."""
+    source, path = str(tmp_path / "source.h5"), str(tmp_path / "run.h5")
+    big_endian_run(source, path, kind, filters)
+    program = """
+import sys
+import numpy
+from mpi4py import MPI
+import sluice
+with sluice.open(sys.argv[1], comm=MPI.COMM_WORLD) as file:
+    for step in range(3):
+        numpy.testing.assert_array_equal(file["x"][step], numpy.arange(21).reshape(7, 3) + step)
+"""
+    for ranks in (1, 3):
+        subprocess.run([*os.environ["SLUICE_MPIEXEC"].split(), "-n", str(ranks),
+                        os.environ["SLUICE_PYTHON"], "-c", program, path], check=True, timeout=60)

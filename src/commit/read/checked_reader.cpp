@@ -139,7 +139,8 @@ void CheckedReader::check_tile(const Located& located, std::uint64_t tile,
   const layout::Placement& placement = located.placement();
   const Box held = placement.tile_box(tile);
   const Box whole = placement.whole_tile(tile);
-  const std::uint32_t element_bytes = view_[located.variable].definition.type.bytes;
+  const InputVariable& variable = view_[located.variable];
+  const std::uint32_t element_bytes = variable.definition.type.bytes;
   std::vector<std::byte> bytes;
   for (const Record* record : located.records.overlapping(held)) {
     // Records are in one tile each, as their portions were; others (of a file that another program
@@ -150,6 +151,9 @@ void CheckedReader::check_tile(const Located& located, std::uint64_t tile,
     }
     bytes.resize(box.volume() * element_bytes);
     model::copy_box(dense.data(), whole, bytes.data(), box, box, element_bytes);
+    if (variable.big_endian) {  // the checksum is that of what was put
+      model::swap_bytes(bytes, variable.definition.type);
+    }
     if (!matches(bytes, *record)) {
       refuse(located, *record);
     }
