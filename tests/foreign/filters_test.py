@@ -1,6 +1,8 @@
 """Steps that are appended to a copy in which another program has chosen the filters: they are
-encoded by these filters, and not by those that Sluice would have chosen."""
+encoded by these filters, and not by those that Sluice would have chosen. Where another program has
+chosen what Sluice does not write, nothing is appended."""
 
+import ctypes
 import os
 import subprocess
 
@@ -152,3 +154,89 @@ with sluice.open(sys.argv[1], comm=MPI.COMM_WORLD) as file:
     for ranks in (1, 3):
         subprocess.run([*os.environ["SLUICE_MPIEXEC"].split(), "-n", str(ranks),
                         os.environ["SLUICE_PYTHON"], "-c", program, path], check=True, timeout=60)
+
+
+def is_not_appended_to(path):
+    """Only to what `sluice convert` makes of it."""
+    with h5py.File(path) as file:
+        expected = {name: file[name][()] for name in ("x", "fixed")}
+    with open(path, "rb") as file:
+        before = file.read()
+    with pytest.raises(sluice.Error) as caught:
+        with sluice.open(path, "a", log="off") as file:
+            with file.step(time=9.0):
+                file.put("x", numpy.ones(expected["x"].shape[1:], expected["x"].dtype))
+    assert caught.value.code == sluice.Code.UNSUPPORTED, caught.value
+    assert "append to a file that sluice convert made of it" in str(caught.value)
+    with open(path, "rb") as file:
+        assert file.read() == before
+    converted = path + ".converted.h5"
+    done = command("convert", path, converted)
+    assert done.returncode == 0, done.stderr
+    step = numpy.arange(expected["x"][0].size).reshape(expected["x"].shape[1:])
+    with sluice.open(converted, "a", log="off") as file:
+        with file.step(time=9.0):
+            file.put("x", step.astype(expected["x"].dtype.newbyteorder("=")))
+    with h5py.File(converted) as file:
+        numpy.testing.assert_array_equal(file["x"][:-1], expected["x"])
+        numpy.testing.assert_array_equal(file["x"][-1], step)
+        numpy.testing.assert_array_equal(file["fixed"], expected["fixed"])
+
+
+@pytest.mark.parametrize("filters", [{}, {"compression": "gzip"}], ids=["plain", "gzip"])
+@pytest.mark.parametrize("kind", [">f8", ">i4"])
+def test_nothing_is_appended_in_another_order_of_bytes(tmp_path, kind, filters):
+    source, path = str(tmp_path / "source.h5"), str(tmp_path / "run.h5")
+    big_endian_run(source, path, kind, filters)
+    is_not_appended_to(path)
+
+
+def test_a_fixed_variable_in_another_order_of_bytes_is_in_no_way(tmp_path):
+    source, path = str(tmp_path / "source.h5"), str(tmp_path / "run.h5")
+    plain_run(source, numpy.float64)
+    replaced(source, path, "fixed", lambda file, _: file.create_dataset("fixed", (6,), ">f8"))
+    with sluice.open(path, "a", log="off") as file:
+        with pytest.raises(sluice.Error) as caught:  # h5py has not given it a place
+            file.put("fixed", numpy.arange(6.0))
+            file.flush()
+    assert caught.value.code == sluice.Code.UNSUPPORTED, caught.value
+    assert "big-endian" in str(caught.value)
+    with h5py.File(path, "r+") as file:
+        file["fixed"][...] = numpy.arange(6)
+    with sluice.open(path, "a", log="off") as file:
+        with file.step(time=9.0):
+            file.put("x", numpy.full((7, 3), 5.0))
+    with h5py.File(path) as file:
+        numpy.testing.assert_array_equal(file["x"][3], numpy.full((7, 3), 5.0))
+        numpy.testing.assert_array_equal(file["fixed"], numpy.arange(6))
+
+
+@pytest.mark.parametrize("rows", [7, 2])
+def test_nothing_is_appended_where_edge_chunks_have_no_filters(tmp_path, rows):
+    """H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS: h5py has no name for it, and libhdf5 itself has."""
+    source, path = str(tmp_path / "source.h5"), str(tmp_path / "run.h5")
+    plain_run(source, numpy.float64)
+    with h5py.File(source) as file:
+        old = file["x"][()]
+
+    def make(file, _):
+        chosen = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        chosen.set_chunk((1, rows, 3))
+        set_options = ctypes.CDLL(h5py.h5.__file__).H5Pset_chunk_opts
+        set_options.argtypes = [ctypes.c_int64, ctypes.c_uint]
+        assert set_options(chosen.id, 2) >= 0
+        chosen.set_deflate(6)
+        space = h5py.h5s.create_simple(old.shape, (h5py.h5s.UNLIMITED, 7, 3))
+        made = h5py.Dataset(h5py.h5d.create(file.id, b"x", h5py.h5t.IEEE_F64LE, space, chosen))
+        made[...] = old
+        return made
+
+    replaced(source, path, "x", make)
+    if rows == 2:
+        is_not_appended_to(path)
+        return
+    with sluice.open(path, "a", log="off") as file:  # no chunk is cut
+        with file.step(time=9.0):
+            file.put("x", old[0] + 7)
+    with h5py.File(path) as file:
+        numpy.testing.assert_array_equal(file["x"][3], old[0] + 7)

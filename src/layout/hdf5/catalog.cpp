@@ -160,7 +160,25 @@ void Catalog::load_checksums() {
   checksum_chunks_ = is_plain ? words[0] / chunk : 1;
 }
 
+bool Catalog::has_plain_edges(const StoredVariable& variable) const {
+  const model::Definition& definition = variable.definition;
+  if (variable.filters.empty() || definition.along_steps) {
+    return false;
+  }
+  bool is_cut = false;
+  for (int d = 0; d < variable.tile.rank(); ++d) {
+    is_cut = is_cut || definition.shape[d] % variable.tile[d] != 0;
+  }
+  if (!is_cut) {
+    return false;
+  }
+  const std::string& name = definition.name;
+  const Handle dataset = own(H5Dopen2(hdf5_.get(), name.c_str(), H5P_DEFAULT), name);
+  return hdf5::has_plain_edges(dataset.get(), name);
+}
+
 void Catalog::require_growable() const {
+  const QuietErrors quiet;
   const bool has_groups = hdf5::is_grouped(profile_);
   bool grows = is_log_growable_;
   for (const StoredVariable& variable : variables_) {
@@ -170,6 +188,10 @@ void Catalog::require_growable() const {
     grows = grows && variable.storage != "external" &&
             (!variable.definition.stepped || has_groups || (is_chunked && has_place)) &&
             (!has_groups || has_place);
+    // Elements are written in the order of bytes of this machine, and every chunk through the
+    // filters.
+    grows = grows && !(variable.definition.stepped && variable.big_endian) &&
+            ((variable.definition.stepped && has_groups) || !has_plain_edges(variable));
   }
   if (!grows) {
     throw Error(Code::unsupported, state_.file->path() +

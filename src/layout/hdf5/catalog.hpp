@@ -102,6 +102,8 @@ class Catalog final : public layout::Catalog {
   std::size_t lead(std::uint32_t variable) const;
   /// The first element of a step along the dataset's first dimension.
   std::uint64_t first_row(std::uint32_t variable, std::uint64_t step) const;
+  /// Must chunks that end beyond the dataset be stored without its filters?
+  bool has_plain_edges(const StoredVariable& variable) const;
   void take_storage(hid_t list, bool is_whole, const std::string& path, StoredVariable& variable);
   void take_rounding(hid_t dataset, model::Definition& definition) const;
   /// nccopy keeps the attribute of a partial variable, but not always the fill value of the

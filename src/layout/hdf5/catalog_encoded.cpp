@@ -14,14 +14,6 @@ namespace {
 /// One bit for each filter: skipped.
 constexpr std::uint32_t no_filter = ~std::uint32_t{0};
 
-/// Are chunks that end beyond the dataset stored unfiltered? Their filter masks do not show it.
-bool has_plain_edges(hid_t dataset, const std::string& name) {
-  const Handle list = own(H5Dget_create_plist(dataset), name);
-  unsigned options = 0;
-  check(H5Pget_chunk_opts(list.get(), &options), name);
-  return (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
-}
-
 }  // namespace
 
 EncodedTiles Catalog::locate_encoded(std::uint32_t variable, std::uint64_t step,
@@ -38,7 +30,7 @@ EncodedTiles Catalog::locate_encoded(std::uint32_t variable, std::uint64_t step,
   tiles.sizes.resize(count, 0);
   tiles.masks.resize(count, 0);
   const hid_t found = dataset(variable, step);
-  const bool plain_edges = found >= 0 && has_plain_edges(found, definition.name);
+  const bool plain_edges = found >= 0 && hdf5::has_plain_edges(found, definition.name);
   visit_chunks(variable, step, region, state_.file->size() + 1,
                [&](std::uint64_t tile, const Extent& extent, std::uint32_t mask) {
                  const bool is_edge =

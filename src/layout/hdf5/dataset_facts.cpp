@@ -94,6 +94,13 @@ Dims chunk_of(hid_t list, int rank, const std::string& path) {
                                              static_cast<std::size_t>(rank)));
 }
 
+bool has_plain_edges(hid_t dataset, const std::string& path) {
+  const Handle list = own(H5Dget_create_plist(dataset), path);
+  unsigned options = 0;
+  check(H5Pget_chunk_opts(list.get(), &options), path);
+  return (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
+}
+
 std::string storage_text(hid_t list) {
   if (checked(H5Pget_external_count(list), "external files") > 0) {
     return "external";

@@ -26,6 +26,8 @@ codec::Pipeline all_filters_of(hid_t list);
 codec::Pipeline filters_of(hid_t list);
 /// Error damaged if the chunks have another number of dimensions than `rank`.
 model::Dims chunk_of(hid_t list, int rank, const std::string& path);
+/// Are chunks that end beyond the dataset stored unfiltered? Their filter masks do not show it.
+bool has_plain_edges(hid_t dataset, const std::string& path);
 /// "contiguous", "chunked, deflate", "virtual", ...
 std::string storage_text(hid_t list);
 /// The name of a type without a Sluice counterpart, for messages.

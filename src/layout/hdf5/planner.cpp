@@ -127,6 +127,7 @@ void Hdf5Planner::load_known() {
     definitions_.push_back(with_filters(stored));
     Made made;
     made.exists = made.committed = true;
+    made.is_big_endian = stored.big_endian;
     made.tile = stored.tile;
     made.slot = catalog->slot(static_cast<std::uint32_t>(&stored - catalog->variables().data()));
     made_.push_back(std::move(made));

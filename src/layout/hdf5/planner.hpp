@@ -57,6 +57,7 @@ class Hdf5Planner final : public Planner {
     /// Of a fixed array of VTK's: the rows of each part, if they were told.
     std::vector<std::uint64_t> parts = {};
     std::uint64_t slot = 0;  ///< rows between steps that follow one another; 0: they are stacked
+    bool is_big_endian = false;  ///< another program made it anew
     bool exists = false;
     bool committed = false;
   };

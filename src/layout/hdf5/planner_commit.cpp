@@ -12,6 +12,14 @@ namespace sluice::layout::hdf5 {
 using model::Dims;
 
 void Hdf5Planner::make_touched(const CommitRequest& request) {
+  for (const Touched& touched : request.touched) {
+    if (made_[touched.variable].is_big_endian) {  // fixed, and perhaps without values so far
+      throw Error(Code::unsupported,
+                  definitions_[touched.variable].name +
+                      ": is big-endian, which Sluice does not write: append to a file that sluice "
+                      "convert made of it");
+    }
+  }
   // Those of offsets last: where they go depends on what else there is (make_in_a_row).
   for (const bool is_last : {false, true}) {
     for (const Touched& touched : request.touched) {
