@@ -35,6 +35,7 @@ void Catalog::open_file(storage::File& file) {
   const Handle access = access_list(state_);
   const hid_t opened = H5Fopen(file.path().c_str(), H5F_ACC_RDONLY, access.get());
   if (opened < 0) {
+    throw_storage_failure();
     throw library_error(file.path() + ": cannot be opened");
   }
   hdf5_ = Handle(opened);

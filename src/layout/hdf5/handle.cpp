@@ -118,7 +118,14 @@ bool is_yes(htri_t answer, const std::string& what) { return checked(answer, wha
 
 void check_no_error(const std::string& what) {
   if (!last_error().empty()) {
-    throw library_error(what);
+    checked(-1, what);
+  }
+}
+
+void throw_storage_failure() {
+  const std::optional<Error> failure = take_storage_failure();
+  if (failure && !concerns_object(*failure)) {
+    throw *failure;
   }
 }
 

@@ -70,8 +70,12 @@ void check(herr_t status, const std::string& what);
 /// The result of a call that returns yes (positive), no (0) or failure (negative). A failure is
 /// never a no: an Error, as in checked().
 bool is_yes(htri_t answer, const std::string& what);
-/// For a call that returns the same value for "none" and "failed": library_error() if it failed.
+/// For a call that returns the same value for "none" and "failed": the error of checked() if it
+/// failed.
 void check_no_error(const std::string& what);
+/// After a call whose failure says something about the file: throws the failure of the storage, if
+/// it was that, and not about an object.
+void throw_storage_failure();
 /// Is there a link at each name of `path`, which is relative to `where`? Error format if a link
 /// cannot be looked up; the target of a link does not matter.
 bool has_link(hid_t where, const std::string& path);

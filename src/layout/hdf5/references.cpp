@@ -75,6 +75,9 @@ bool References::translate_reference(hid_t type, std::byte* element) const {
   }
   const H5R_type_t kind = is_object ? H5R_OBJECT : H5R_DATASET_REGION;
   const Handle object(H5Rdereference2(from_, H5P_DEFAULT, kind, element));
+  if (!object) {
+    throw_storage_failure();  // else it leads nowhere
+  }
   const std::string name = object ? name_of(object.get()) : "";
   if (name.empty()) {
     std::memset(element, 0, bytes);

@@ -314,8 +314,8 @@ std::vector<std::string> dimension_names(hid_t file, hid_t dataset, const std::s
       const Handle scale(H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, &reference));
       if (scale) {
         checked(H5Iget_name(scale.get(), name.data(), name.size()), path);
-      } else if (const auto met = take_storage_failure(); met && !concerns_object(*met)) {
-        throw *met;
+      } else {
+        throw_storage_failure();
       }
     }
     names.emplace_back(name[0] == '/' ? name.data() + 1 : name.data());
