@@ -97,6 +97,8 @@ def test_lists_of_vtk_are_not_written_to_other_files(mesh, tmp_path):
             goes_on(path)
         assert victim.read_bytes() == content, name
         assert "chunks" in str(caught.value), caught.value
+        assert caught.value.code == sluice.Code.UNSUPPORTED, caught.value
+        assert "append to a file that sluice convert made of it" in str(caught.value)
 
 
 @pytest.mark.parametrize("rank", [0, 2, 8])
