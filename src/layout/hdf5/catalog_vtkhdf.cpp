@@ -3,6 +3,7 @@
 
 #include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/catalog.hpp"
+#include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/vtkhdf/rules.hpp"
 
@@ -107,20 +108,12 @@ std::vector<std::uint64_t> Catalog::numbers_of(const std::string& path, std::uin
     return {};
   }
   const Handle list = own(H5Dopen2(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
-  const std::uint64_t length = extents_of_rank(list.get(), 1, path)[0];
+  const std::uint64_t length = dims_of(list.get(), 1, path)[0];
   std::vector<std::uint64_t> numbers(first < length ? std::min(count, length - first) : 0);
   if (numbers.empty()) {
     return numbers;
   }
-  const Handle space = own(H5Dget_space(list.get()), path);
-  const hsize_t start = first;
-  const hsize_t selected = numbers.size();
-  check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &start, nullptr, &selected, nullptr),
-        path);
-  const Handle memory = dataspace({selected});
-  check(H5Dread(list.get(), H5T_NATIVE_UINT64, memory.get(), space.get(), H5P_DEFAULT,
-                numbers.data()),
-        path);
+  read_rows(list.get(), path, H5T_NATIVE_UINT64, first, {numbers.size()}, numbers.data());
   return numbers;
 }
 

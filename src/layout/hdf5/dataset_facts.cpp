@@ -25,15 +25,6 @@ Extents extents_of(hid_t space) {
   return extents;
 }
 
-Dims extents_of_rank(hid_t dataset, int rank, const std::string& path) {
-  const Handle space = own(H5Dget_space(dataset), path);
-  const Dims dims = extents_of(space.get()).dims;
-  if (dims.rank() != rank) {
-    throw Error(Code::damaged, path + ": has another number of dimensions than Sluice gave it");
-  }
-  return dims;
-}
-
 namespace {
 
 std::string filter_name(const codec::Filter& filter) {

@@ -17,9 +17,6 @@ struct Extents {
 
 /// The dimensions of a dataspace; empty if it has more than Sluice supports.
 Extents extents_of(hid_t space);
-/// The extents of a dataset of `rank` dimensions, 1 to model::max_rank; Error damaged if it has
-/// another number.
-model::Dims extents_of_rank(hid_t dataset, int rank, const std::string& path);
 /// The filters in a dataset's creation list, with up to codec::most_filter_values values each.
 codec::Pipeline all_filters_of(hid_t list);
 /// The same, if all of them can be undone here; else none.

@@ -24,9 +24,7 @@ Numbers numbers_of(const Dims& dims) {
 Handle selected_rows(hid_t dataset, const std::string& path, std::uint64_t first,
                      const Dims& shape) {
   Handle space = own(H5Dget_space(dataset), path);
-  if (checked(H5Sget_simple_extent_ndims(space.get()), path) != shape.rank()) {
-    throw Error(Code::damaged, path + ": has another number of dimensions than it should");
-  }
+  dims_of(dataset, shape.rank(), path);
   const Numbers start{first};
   const Numbers count = numbers_of(shape);
   check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(),
@@ -56,6 +54,14 @@ Dims dims_of(hid_t dataset, const std::string& path) {
   const Handle space = own(H5Dget_space(dataset), path);
   if (checked(H5Sget_simple_extent_ndims(space.get()), path) > model::max_rank) {
     throw Error(Code::damaged, path + ": has more dimensions than Sluice reads");
+  }
+  return extents_of(space.get()).dims;
+}
+
+Dims dims_of(hid_t dataset, int rank, const std::string& path) {
+  const Handle space = own(H5Dget_space(dataset), path);
+  if (checked(H5Sget_simple_extent_ndims(space.get()), path) != rank) {
+    throw Error(Code::damaged, path + ": has another number of dimensions than Sluice gave it");
   }
   return extents_of(space.get()).dims;
 }

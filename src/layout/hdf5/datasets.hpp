@@ -17,6 +17,9 @@ Handle create_dataset(hid_t file, const std::string& path, hid_t type, hid_t spa
 
 /// The dimensions of a dataset; Error damaged if it has more than Sluice supports.
 model::Dims dims_of(hid_t dataset, const std::string& path);
+/// Those of a dataset that must have `rank` of them, at most model::max_rank; Error damaged if it
+/// has another number.
+model::Dims dims_of(hid_t dataset, int rank, const std::string& path);
 /// Makes a dataset larger or smaller.
 void set_extent(hid_t dataset, const model::Dims& dims, const std::string& path);
 

@@ -35,11 +35,6 @@ bool has_log(hid_t file, const std::string& path) {
   return has_version;
 }
 
-std::string layout_of(hid_t file) {
-  const Handle group = own(H5Gopen2(file, group_name, H5P_DEFAULT), group_name);
-  return read_text_attribute(group.get(), layout_attribute).value_or("");
-}
-
 bool is_step_group(const std::string& name) {
   const std::string prefix = step_group_prefix;
   return name.rfind(prefix, 0) == 0 && name.size() >= prefix.size() + 6 &&

@@ -64,8 +64,6 @@ inline constexpr const char* flag_type = "bool";
 inline constexpr const char* text_attribute = "_Encoding";
 inline constexpr const char* text_encoding = "utf-8";
 
-/// The text of layout_attribute in an open file with a log; "" where there is none.
-std::string layout_of(hid_t file);
 /// Does an open file have the log that Sluice keeps? A group of that name without anything of
 /// Sluice in it is another program's. Error damaged if a part of the log is missing, format if it
 /// cannot be looked up.

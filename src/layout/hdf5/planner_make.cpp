@@ -5,7 +5,6 @@
 
 #include "layout/chunking.hpp"
 #include "layout/hdf5/attributes.hpp"
-#include "layout/hdf5/dataset_facts.hpp"
 #include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/fill.hpp"
 #include "layout/hdf5/planner.hpp"
@@ -105,7 +104,7 @@ hid_t Hdf5Planner::own_dataset(Handle& dataset, const char* name) const {
   if (!dataset) {
     Handle opened = own(H5Dopen2(hdf5_.get(), name, H5P_DEFAULT), name);
     const int rank = std::string_view(name) == commits_name ? 2 : 1;
-    extents_of_rank(opened.get(), rank, name);
+    dims_of(opened.get(), rank, name);
     dataset = std::move(opened);
   }
   return dataset.get();

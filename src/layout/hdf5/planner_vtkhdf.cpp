@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "layout/hdf5/attributes.hpp"
-#include "layout/hdf5/dataset_facts.hpp"
 #include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/planner.hpp"
 #include "layout/hdf5/types.hpp"
@@ -28,7 +27,7 @@ const std::string values_name = "VTKHDF/Steps/Values";
 Dims extents_in(hid_t dataset, const std::string& path) {
   const std::string below = std::string(vtkhdf::steps_group) + "/";
   const bool is_table = path == below + "CellOffsets" || path == below + "ConnectivityIdOffsets";
-  return extents_of_rank(dataset, is_table ? 2 : 1, path);
+  return dims_of(dataset, is_table ? 2 : 1, path);
 }
 
 /// Elements of a list, or rows of a table, that are there; 0 where there is none.
@@ -53,7 +52,7 @@ std::uint64_t number_at(hid_t file, const std::string& path, std::uint64_t at) {
 /// Makes a dataset longer, if these rows are beyond its end, and writes them.
 void put_rows(hid_t dataset, const std::string& path, hid_t type, std::uint64_t first,
               const Dims& shape, const void* values) {
-  Dims extent = extents_of_rank(dataset, shape.rank(), path);
+  Dims extent = dims_of(dataset, shape.rank(), path);
   const Handle list = own(H5Dget_create_plist(dataset), path);
   if (H5Pget_layout(list.get()) != H5D_CHUNKED) {
     // Also of external files, which libhdf5 would write by its own calls of the system.
