@@ -181,6 +181,8 @@ def test_what_others_put_into_the_groups_of_steps_is_kept(tmp_path, form):
         file[group + "/deep/er"] = numpy.array([(1, 2.5)], dtype=[("i", "i4"), ("f", "f8")])
         file[group + "/deep"].attrs["by"] = "somebody"
         file[group + "/link"] = h5py.SoftLink("/" + group + "/analysis")
+        file.create_group(group + "/empty/er")
+        file[group].attrs["note"] = "of the group"
     for number, more in enumerate(([], ["--compress", "deflate:4"])):
         target = str(tmp_path / f"target{number}.h5")
         done = command("convert", source, target, *more)
@@ -190,6 +192,8 @@ def test_what_others_put_into_the_groups_of_steps_is_kept(tmp_path, form):
             assert list(file[group + "/link"]) == [0, 1, 2, 3]
             assert file[group + "/deep/er"]["f"][0] == 2.5
             assert file[group + "/deep"].attrs["by"] == "somebody"
+            assert list(file[group + "/empty"]) == ["er"]
+            assert file[group].attrs["note"] == "of the group"
         with sluice.open(target) as file:
             assert file.steps == 5
             for step in range(5):
@@ -205,6 +209,34 @@ def test_what_others_put_into_the_groups_of_steps_is_kept(tmp_path, form):
     for below in ("analysis", "deep/er", "link"):
         assert f"left out: {group}/{below} (of another program, in the group of a step)" in \
             done.stderr, done.stderr
-    assert done.stderr.count("left out: ") == 3, done.stderr
+    words = "an empty group of another program, in the group of a step"
+    assert f"left out: {group}/empty/er ({words})" in done.stderr, done.stderr
+    if form == "grouped":
+        assert (f"left out: {group}: attribute note (of another program, in the group of a step)"
+                in done.stderr), done.stderr
+    assert done.stderr.count("left out: ") == (5 if form == "grouped" else 4), done.stderr
     with sluice.open(zarr) as file:
         assert sorted(file) == sorted([name, "time"])
+
+
+def test_attributes_that_others_gave_to_steps_are_kept_or_named(tmp_path):
+    source, target = str(tmp_path / "source.h5"), str(tmp_path / "target.h5")
+    with sluice.open(source, "w", hdf5_layout="grouped") as file:
+        file.attrs_of("x")["units"] = "m"
+        file.attrs_of("time")["units"] = "s"
+        for number in range(3):
+            with file.step(time=float(number)):
+                file.put("x", numpy.arange(3.0) + number)
+                file.put("deep/flag", numpy.arange(3) == number)
+    done = command("convert", source, target)
+    assert done.returncode == 0, done.stderr  # Sluice's own attributes are none of others
+    with h5py.File(source, "r+") as file:
+        file["step_000001"].attrs["note"] = "of the group"
+        file["step_000002/x"].attrs["note"] = "of the step"
+    for to, why in ((str(tmp_path / "other.h5"), "the new file has no such place"),
+                    (str(tmp_path / "target.zarr"), "of another program, in the group of a step")):
+        done = command("convert", source, to)
+        assert done.returncode == 1, done.stderr
+        for owner in ("step_000001", "step_000002/x"):
+            assert f"left out: {owner}: attribute note ({why})" in done.stderr, done.stderr
+        assert done.stderr.count("left out: ") == 2, done.stderr

@@ -23,11 +23,6 @@ namespace {
 
 constexpr const char* lost_references = " (references to what is not there)";
 
-herr_t take_name(hid_t, const char* name, const H5A_info_t*, void* into) {
-  static_cast<std::vector<std::string>*>(into)->emplace_back(name);
-  return 0;
-}
-
 class Carrier {
  public:
   Carrier(storage::File& from, storage::File& into, StepGroups steps, bool is_netcdf,
@@ -72,6 +67,7 @@ class Carrier {
         copy_attributes(path);
       }
     }
+    steps_.visit_attributes(from_.get(), [&](auto& path, auto& name) { take_of_step(path, name); });
     attach_scales();
     check(H5Fflush(into_.get(), H5F_SCOPE_GLOBAL), new_state_.file->path());
     into_.reset();
@@ -277,14 +273,27 @@ class Carrier {
       const std::string object = "/" + path;
       const Handle old_object = own(H5Oopen(from_.get(), object.c_str(), H5P_DEFAULT), what);
       const Handle new_object = own(H5Oopen(into_.get(), object.c_str(), H5P_DEFAULT), what);
-      std::vector<std::string> names;
-      hsize_t position = 0;
-      check(H5Aiterate2(old_object.get(), H5_INDEX_NAME, H5_ITER_NATIVE, &position, take_name,
-                        &names),
-            what);
-      for (const std::string& name : names) {
+      for (const std::string& name : attribute_names(old_object.get(), what)) {
         attempt(what + ": attribute " + name,
                 [&] { copy_attribute(old_object.get(), new_object.get(), what, name); });
+      }
+    });
+  }
+
+  /// What Sluice writes there itself comes from its variables, and from the times.
+  void take_of_step(const std::string& path, const std::string& name) {
+    const std::string what = path + ": attribute " + name;
+    if (!has_link(into_.get(), path)) {
+      if (!steps_.has_standard()) {
+        left_.push_back(what + " (the new file has no such place)");
+      }
+      return;
+    }
+    attempt(what, [&] {
+      const Handle old_object = own(H5Oopen(from_.get(), path.c_str(), H5P_DEFAULT), path);
+      const Handle new_object = own(H5Oopen(into_.get(), path.c_str(), H5P_DEFAULT), path);
+      if (!is_yes(H5Aexists(new_object.get(), name.c_str()), what)) {
+        copy_attribute(old_object.get(), new_object.get(), path, name);
       }
     });
   }

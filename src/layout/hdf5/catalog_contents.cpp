@@ -1,9 +1,11 @@
-// The list of contents of a file, written with each commit that changes it and compared on reading.
+// What a file contains: the list that is written with each commit that changes it and compared on
+// reading, and what is no variable.
 #include <bit>
 #include <vector>
 
 #include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/catalog.hpp"
+#include "layout/hdf5/step_groups.hpp"
 #include "layout/hdf5/types.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -30,6 +32,35 @@ Contents Catalog::contents_of(hid_t file, storage::File& holder, Profile profile
   }
   catalog.hdf5_.release();
   return contents;
+}
+
+std::vector<UnreadableDataset> Catalog::other_objects() {
+  std::vector<UnreadableDataset> all = others_;
+  for (const std::string& group : groups_) {
+    if (used_groups_.count(group) == 0 && !has_attributes(object_of(group))) {
+      all.push_back({group, "an empty group"});
+    }
+  }
+  const StepGroups steps(*this);
+  const std::vector<NamedLink> links = steps.others(hdf5_.get());
+  std::set<std::string> filled;
+  for (const NamedLink& link : links) {
+    filled.insert(link.path.substr(0, link.path.rfind('/')));
+  }
+  for (const NamedLink& link : links) {
+    if (link.target != Target::group) {
+      all.push_back({link.path, "of another program, in the group of a step"});
+    } else if (filled.count(link.path) == 0 &&
+               !(steps.has_standard() && has_attributes(link.path))) {
+      all.push_back({link.path, "an empty group of another program, in the group of a step"});
+    }
+  }
+  if (!steps.has_standard()) {
+    steps.visit_attributes(hdf5_.get(), [&](const std::string& path, const std::string& name) {
+      all.push_back({path + ": attribute " + name, "of another program, in the group of a step"});
+    });
+  }
+  return all;
 }
 
 void Catalog::write_contents(hid_t file, const Contents& contents) {

@@ -7,7 +7,6 @@
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/dataset_facts.hpp"
 #include "layout/hdf5/fill.hpp"
-#include "layout/hdf5/step_groups.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/hdf5/virtual_sources.hpp"
 #include "layout/netcdf4/scales.hpp"
@@ -247,21 +246,6 @@ void Catalog::add_dataset(const std::string& path, const std::string& name) {
   const Handle whole = own(H5Dopen2(with_others(), path.c_str(), H5P_DEFAULT), path);
   const Handle extent = own(H5Dget_space(whole.get()), path);
   add_array(whole.get(), path, name, *stored, extents_of(extent.get()));
-}
-
-std::vector<UnreadableDataset> Catalog::other_objects() {
-  std::vector<UnreadableDataset> all = others_;
-  for (const std::string& group : groups_) {
-    if (used_groups_.count(group) == 0 && !has_attributes(object_of(group))) {
-      all.push_back({group, "an empty group"});
-    }
-  }
-  for (const NamedLink& link : StepGroups(*this).others(hdf5_.get())) {
-    if (link.target != Target::group) {
-      all.push_back({link.path, "of another program, in the group of a step"});
-    }
-  }
-  return all;
 }
 
 void Catalog::add_array(hid_t dataset, const std::string& path, const std::string& name,

@@ -166,7 +166,19 @@ Target target_of(H5O_type_t type) {
   }
 }
 
+herr_t take_name(hid_t, const char* name, const H5A_info_t*, void* into) {
+  static_cast<std::vector<std::string>*>(into)->emplace_back(name);
+  return 0;
+}
+
 }  // namespace
+
+std::vector<std::string> attribute_names(hid_t object, const std::string& what) {
+  std::vector<std::string> names;
+  hsize_t position = 0;
+  check(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, &position, take_name, &names), what);
+  return names;
+}
 
 void copy_link(hid_t from, hid_t into, const std::string& path) {
   H5L_info_t info{};

@@ -32,6 +32,9 @@ struct NamedLink {
   std::string why;             ///< of the last three targets: in words
 };
 
+/// Of the attributes of an object.
+std::vector<std::string> attribute_names(hid_t object, const std::string& what);
+
 /// The target of a name; soft links are followed.
 struct ObjectFacts {
   Target target = Target::unreadable;

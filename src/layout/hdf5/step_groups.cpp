@@ -1,6 +1,7 @@
 #include "layout/hdf5/step_groups.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/log.hpp"
@@ -26,13 +27,72 @@ bool StepGroups::contains(const std::string& path) const {
   return is_openpmd_ ? path == openpmd::base_group : is_grouped_ && is_step_group(path);
 }
 
-bool StepGroups::is_own(const std::string& path) const {
+namespace {
+
+struct InStep {
+  std::string group;
+  std::string name;  ///< below it; empty: the group itself
+};
+
+InStep in_step(const std::string& path, bool is_openpmd) {
   std::size_t end = path.find('/');
-  if (is_openpmd_ && end != std::string::npos) {
+  if (is_openpmd && end != std::string::npos) {
     end = path.find('/', end + 1);
   }
-  return end != std::string::npos && groups_.count(path.substr(0, end)) != 0 &&
-         variables_.count(path.substr(end + 1)) != 0;
+  return {path.substr(0, end), end == std::string::npos ? "" : path.substr(end + 1)};
+}
+
+std::vector<std::string> attributes_at(hid_t file, const std::string& path) {
+  if (!has_link(file, path)) {
+    return {};
+  }
+  const Handle object = own(H5Oopen(file, path.c_str(), H5P_DEFAULT), path);
+  return attribute_names(object.get(), path);
+}
+
+}  // namespace
+
+bool StepGroups::is_own(const std::string& path) const {
+  const InStep place = in_step(path, is_openpmd_);
+  return !place.name.empty() && groups_.count(place.group) != 0 &&
+         variables_.count(place.name) != 0;
+}
+
+bool StepGroups::is_above_own(const std::string& path) const {
+  const InStep place = in_step(path, is_openpmd_);
+  if (groups_.count(place.group) == 0) {
+    return is_openpmd_ && path == openpmd::base_group;
+  }
+  const bool is_of_standard = is_openpmd_ && (place.name == openpmd::meshes_group ||
+                                              place.name == openpmd::particles_group);
+  const std::string below = place.name + "/";
+  const auto first = variables_.lower_bound(below);
+  return place.name.empty() || is_of_standard ||
+         (first != variables_.end() && first->starts_with(below));
+}
+
+void StepGroups::visit_attributes(
+    hid_t file, const std::function<void(const std::string&, const std::string&)>& visit) const {
+  std::map<std::string, std::set<std::string>> known;
+  for (const std::string& variable : variables_) {
+    const auto names = attributes_at(file, prototype_path(variable));
+    known[variable] = {names.begin(), names.end()};
+  }
+  for (const std::string& group : groups_) {
+    for (const std::string& name : attributes_at(file, group)) {
+      if (name != time_name && (is_openpmd_ || !name.starts_with(time_prefix))) {
+        visit(group, name);
+      }
+    }
+    for (const auto& [variable, names] : known) {
+      const std::string path = group + "/" + variable;
+      for (const std::string& name : attributes_at(file, path)) {
+        if (!is_own_attribute(name) && (is_openpmd_ || names.count(name) == 0)) {
+          visit(path, name);
+        }
+      }
+    }
+  }
 }
 
 std::vector<NamedLink> StepGroups::others(hid_t file) const {
@@ -45,7 +105,7 @@ std::vector<NamedLink> StepGroups::others(hid_t file) const {
   });
   std::set<std::string> needed;
   for (const NamedLink& link : links) {
-    if (link.target != Target::group || link.is_soft) {
+    if (link.target != Target::group || link.is_soft || !is_above_own(link.path)) {
       needed.insert(link.path);
       for (std::size_t at = link.path.find('/'); at != std::string::npos;
            at = link.path.find('/', at + 1)) {

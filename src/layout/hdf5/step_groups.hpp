@@ -1,6 +1,7 @@
 // The groups of steps of a grouped file, and what other programs have put into them.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,11 +20,18 @@ class StepGroups {
   /// Is it the group of a step, or that of all steps? Never where the steps have no groups.
   bool contains(const std::string& path) const;
   /// What is in these groups and no variable of Sluice, with the groups above it; a group before
-  /// its content. Groups in which there is nothing else are not listed.
+  /// its content. Groups that are only above variables of Sluice are not listed.
   std::vector<NamedLink> others(hid_t file) const;
+  /// Calls visit(path, name) for the attributes of these groups and variables that Sluice did not
+  /// write. In openPMD, whose standard has attributes of its own there: for all of them.
+  void visit_attributes(
+      hid_t file, const std::function<void(const std::string&, const std::string&)>& visit) const;
+  /// openPMD?
+  bool has_standard() const noexcept { return is_openpmd_; }
 
  private:
   bool is_own(const std::string& path) const;
+  bool is_above_own(const std::string& path) const;
 
   bool is_grouped_;
   bool is_openpmd_;
