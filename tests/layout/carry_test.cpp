@@ -11,7 +11,7 @@
 namespace sluice::layout::hdf5 {
 namespace {
 
-constexpr hsize_t lists = 200;
+constexpr hsize_t lists = 50;
 
 /// Lists, in chunks, of references to what is not copied.
 void make_source(const std::string& path) {
