@@ -16,9 +16,8 @@ codec::Pipeline pipeline_of(const model::Definition& definition) {
     return {};
   }
   // Filters that a dataset has already apply to all of its chunks.
-  const bool is_stored =
-      codec::is_stored_text(codec::parse_compression(definition.compress).compressor);
-  if (!is_stored && (definition.shape.rank() == 0 || is_coordinate)) {
+  if ((definition.shape.rank() == 0 || is_coordinate) &&
+      !codec::is_stored_text(codec::parse_compression(definition.compress).compressor)) {
     return {};
   }
   // The bytes of text have no coordinates of their own.
