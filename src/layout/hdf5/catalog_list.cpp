@@ -7,10 +7,10 @@
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/dataset_facts.hpp"
 #include "layout/hdf5/fill.hpp"
+#include "layout/hdf5/step_groups.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/hdf5/virtual_sources.hpp"
 #include "layout/netcdf4/scales.hpp"
-#include "layout/openpmd/rules.hpp"
 #include "layout/vtkhdf/rules.hpp"
 #include "model/fill.hpp"
 #include "model/kinds.hpp"
@@ -81,9 +81,7 @@ void Catalog::list_datasets() {
   // them.
   list(links_below(hdf5_.get(), "",
                    [&](const std::string& path) {
-                     return (ours_ && path == group_name) ||
-                            (hdf5::is_grouped(profile_) && is_step_group(path)) ||
-                            (profile_ == Profile::openpmd && path == openpmd::base_group);
+                     return (ours_ && path == group_name) || is_of_steps(profile_, path);
                    }),
        0);
   if (hdf5::is_grouped(profile_) && has_link(hdf5_.get(), prototypes_name)) {

@@ -9,22 +9,24 @@
 
 namespace sluice::layout::hdf5 {
 
-StepGroups::StepGroups(const Catalog& catalog)
-    : is_grouped_(is_grouped(catalog.profile())),
-      is_openpmd_(catalog.profile() == Profile::openpmd) {
-  for (std::uint64_t step = 0; step < catalog.steps() && is_grouped_; ++step) {
-    groups_.insert(is_openpmd_ ? openpmd::group_of(catalog.step_numbers().at(step))
-                               : step_group(step));
+StepGroups::StepGroups(const Catalog& catalog) : profile_(catalog.profile()) {
+  if (!is_grouped(profile_)) {
+    return;
+  }
+  for (std::uint64_t step = 0; step < catalog.steps(); ++step) {
+    groups_.insert(has_standard() ? openpmd::group_of(catalog.step_numbers().at(step))
+                                  : step_group(step));
   }
   for (const StoredVariable& variable : catalog.variables()) {
-    if (is_grouped_ && variable.definition.stepped) {
+    if (variable.definition.stepped) {
       variables_.insert(variable.definition.name);
     }
   }
 }
 
-bool StepGroups::contains(const std::string& path) const {
-  return is_openpmd_ ? path == openpmd::base_group : is_grouped_ && is_step_group(path);
+bool is_of_steps(Profile profile, const std::string& path) {
+  return (is_grouped(profile) && is_step_group(path)) ||
+         (profile == Profile::openpmd && path == openpmd::base_group);
 }
 
 namespace {
@@ -53,18 +55,18 @@ std::vector<std::string> attributes_at(hid_t file, const std::string& path) {
 }  // namespace
 
 bool StepGroups::is_own(const std::string& path) const {
-  const InStep place = in_step(path, is_openpmd_);
+  const InStep place = in_step(path, has_standard());
   return !place.name.empty() && groups_.count(place.group) != 0 &&
          variables_.count(place.name) != 0;
 }
 
 bool StepGroups::is_above_own(const std::string& path) const {
-  const InStep place = in_step(path, is_openpmd_);
+  const InStep place = in_step(path, has_standard());
   if (groups_.count(place.group) == 0) {
-    return is_openpmd_ && path == openpmd::base_group;
+    return has_standard() && path == openpmd::base_group;
   }
-  const bool is_of_standard = is_openpmd_ && (place.name == openpmd::meshes_group ||
-                                              place.name == openpmd::particles_group);
+  const bool is_of_standard = has_standard() && (place.name == openpmd::meshes_group ||
+                                                 place.name == openpmd::particles_group);
   const std::string below = place.name + "/";
   const auto first = variables_.lower_bound(below);
   return place.name.empty() || is_of_standard ||
@@ -80,14 +82,14 @@ void StepGroups::visit_attributes(
   }
   for (const std::string& group : groups_) {
     for (const std::string& name : attributes_at(file, group)) {
-      if (name != time_name && (is_openpmd_ || !name.starts_with(time_prefix))) {
+      if (name != time_name && (has_standard() || !name.starts_with(time_prefix))) {
         visit(group, name);
       }
     }
     for (const auto& [variable, names] : known) {
       const std::string path = group + "/" + variable;
       for (const std::string& name : attributes_at(file, path)) {
-        if (!is_own_attribute(name) && (is_openpmd_ || names.count(name) == 0)) {
+        if (!is_own_attribute(name) && (has_standard() || names.count(name) == 0)) {
           visit(path, name);
         }
       }
@@ -96,7 +98,7 @@ void StepGroups::visit_attributes(
 }
 
 std::vector<NamedLink> StepGroups::others(hid_t file) const {
-  if (!is_grouped_) {
+  if (!is_grouped(profile_)) {
     return {};
   }
   std::vector<NamedLink> links = links_below(file, "", [&](const std::string& path) {

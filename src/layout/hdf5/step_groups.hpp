@@ -7,18 +7,21 @@
 #include <vector>
 
 #include "layout/hdf5/links.hpp"
+#include "layout/hdf5/profile.hpp"
 
 namespace sluice::layout::hdf5 {
 
 class Catalog;
+
+/// Is it the group of a step, or that of all steps? Never where the steps have no groups.
+bool is_of_steps(Profile profile, const std::string& path);
 
 /// Does not keep the catalog.
 class StepGroups {
  public:
   explicit StepGroups(const Catalog& catalog);
 
-  /// Is it the group of a step, or that of all steps? Never where the steps have no groups.
-  bool contains(const std::string& path) const;
+  bool contains(const std::string& path) const { return is_of_steps(profile_, path); }
   /// What is in these groups and no variable of Sluice, with the groups above it; a group before
   /// its content. Groups that are only above variables of Sluice are not listed.
   std::vector<NamedLink> others(hid_t file) const;
@@ -27,14 +30,13 @@ class StepGroups {
   void visit_attributes(
       hid_t file, const std::function<void(const std::string&, const std::string&)>& visit) const;
   /// openPMD?
-  bool has_standard() const noexcept { return is_openpmd_; }
+  bool has_standard() const noexcept { return profile_ == Profile::openpmd; }
 
  private:
   bool is_own(const std::string& path) const;
   bool is_above_own(const std::string& path) const;
 
-  bool is_grouped_;
-  bool is_openpmd_;
+  Profile profile_;
   std::set<std::string> groups_;     ///< of the steps that there are
   std::set<std::string> variables_;  ///< names in such a group
 };
