@@ -232,10 +232,8 @@ class Carrier {
     const Handle list = own(H5Dget_create_plist(old_one.get()), path);
     const Handle new_one = create_dataset(into_.get(), path, named.get(), space.get(), list.get());
     try {
-      if (H5Dget_storage_size(old_one.get()) != 0) {
+      if (has_storage(old_one.get(), path)) {
         copy_rows(old_one.get(), new_one.get(), path);
-      } else {
-        check_no_error(path);  // libhdf5 also returns 0 if it failed
       }
     } catch (const Error&) {
       H5Ldelete(into_.get(), path.c_str(), H5P_DEFAULT);

@@ -195,9 +195,9 @@ void Catalog::require_growable() const {
             ((variable.definition.stepped && has_groups) || !has_plain_edges(variable));
   }
   if (!grows) {
-    throw Error(Code::unsupported, state_.file->path() +
-                                       ": is a copy by another program whose steps cannot "
-                                       "grow: append to a file that sluice convert made of it");
+    throw Error(Code::unsupported,
+                state_.file->path() +
+                    ": is a copy by another program whose steps cannot grow: " + append_remedy);
   }
 }
 

@@ -20,11 +20,19 @@ Numbers numbers_of(const Dims& dims) {
   return numbers;
 }
 
+/// Those of a dataspace that must have `rank` of them.
+Dims dims_of_space(hid_t space, int rank, const std::string& path) {
+  if (checked(H5Sget_simple_extent_ndims(space), path) != rank) {
+    throw Error(Code::damaged, path + ": has another number of dimensions than Sluice gave it");
+  }
+  return extents_of(space).dims;
+}
+
 /// The dataspace of a dataset, in which the rows are selected.
 Handle selected_rows(hid_t dataset, const std::string& path, std::uint64_t first,
                      const Dims& shape) {
   Handle space = own(H5Dget_space(dataset), path);
-  dims_of(dataset, shape.rank(), path);
+  dims_of_space(space.get(), shape.rank(), path);
   const Numbers start{first};
   const Numbers count = numbers_of(shape);
   check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(),
@@ -59,11 +67,15 @@ Dims dims_of(hid_t dataset, const std::string& path) {
 }
 
 Dims dims_of(hid_t dataset, int rank, const std::string& path) {
-  const Handle space = own(H5Dget_space(dataset), path);
-  if (checked(H5Sget_simple_extent_ndims(space.get()), path) != rank) {
-    throw Error(Code::damaged, path + ": has another number of dimensions than Sluice gave it");
+  return dims_of_space(own(H5Dget_space(dataset), path).get(), rank, path);
+}
+
+bool has_storage(hid_t dataset, const std::string& path) {
+  const bool is_there = H5Dget_storage_size(dataset) != 0;
+  if (!is_there) {
+    check_no_error(path);  // libhdf5 also returns 0 if it failed
   }
-  return extents_of(space.get()).dims;
+  return is_there;
 }
 
 void set_extent(hid_t dataset, const Dims& dims, const std::string& path) {

@@ -20,6 +20,8 @@ model::Dims dims_of(hid_t dataset, const std::string& path);
 /// Those of a dataset that must have `rank` of them, at most model::max_rank; Error damaged if it
 /// has another number.
 model::Dims dims_of(hid_t dataset, int rank, const std::string& path);
+/// Is there space in the file for elements of a dataset? A failure is an Error.
+bool has_storage(hid_t dataset, const std::string& path);
 /// Makes a dataset larger or smaller.
 void set_extent(hid_t dataset, const model::Dims& dims, const std::string& path);
 

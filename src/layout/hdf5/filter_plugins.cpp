@@ -12,6 +12,7 @@
 #include "codec/plugins.hpp"
 #include "layout/encoding.hpp"
 #include "layout/hdf5/dataset_facts.hpp"
+#include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/plugin_file.hpp"
 #include "layout/hdf5/types.hpp"
 #include "storage/private_copy.hpp"
@@ -178,9 +179,7 @@ codec::Parameters settle(const codec::Filter& asked, const FilterPlugin& plugin,
   const std::string refused = name + ": " + codec::plugin_name(asked.id) + " (filter number " +
                               std::to_string(asked.id) + ") does not take ";
   const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), name);
-  std::array<hsize_t, model::max_rank> lengths{};
-  std::copy(chunk.begin(), chunk.end(), lengths.begin());
-  check(H5Pset_chunk(list.get(), chunk.rank(), lengths.data()), name);
+  set_chunk(list.get(), chunk, name);
   check(H5Pset_filter(list.get(), static_cast<H5Z_filter_t>(asked.id), H5Z_FLAG_OPTIONAL,
                       asked.parameters.size(), asked.parameters.data()),
         name);

@@ -185,12 +185,9 @@ class IndexWriter {
 
   /// The unlimited dimension of netCDF is that of its coordinate variable.
   void make_unlimited_times(const std::vector<double>& times) {
-    const hsize_t chunk = 512;
-    const hsize_t extent = times.size();
-    const hsize_t limit = H5S_UNLIMITED;
     const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), time_name);
-    check(H5Pset_chunk(list.get(), 1, &chunk), time_name);
-    const Handle space = own(H5Screate_simple(1, &extent, &limit), time_name);
+    set_chunk(list.get(), {512}, time_name);
+    const Handle space = growing_space({times.size()}, time_name);
     const Handle dataset = make(time_name, H5T_IEEE_F64LE, space.get(), list.get());
     if (!times.empty()) {
       check(H5Dwrite(dataset.get(), H5T_IEEE_F64LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, times.data()),

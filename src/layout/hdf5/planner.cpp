@@ -121,8 +121,7 @@ void Hdf5Planner::load_known() {
     if (is_grouped(profile_) && stored.definition.stepped && !stored.filters.empty()) {
       throw Error(Code::unsupported,
                   file_.path() + ": " + stored.definition.name + " is " + stored.storage +
-                      ", which steps in groups of their own are not: append to a file that sluice "
-                      "convert made of it");
+                      ", which steps in groups of their own are not: " + append_remedy);
     }
     definitions_.push_back(with_filters(stored));
     Made made;

@@ -16,8 +16,7 @@ void Hdf5Planner::make_touched(const CommitRequest& request) {
     if (made_[touched.variable].is_big_endian) {  // fixed, and perhaps without values so far
       throw Error(Code::unsupported,
                   definitions_[touched.variable].name +
-                      ": is big-endian, which Sluice does not write: append to a file that sluice "
-                      "convert made of it");
+                      ": is big-endian, which Sluice does not write: " + append_remedy);
     }
   }
   // Those of offsets last: where they go depends on what else there is (make_in_a_row).

@@ -49,10 +49,8 @@ void Hdf5Planner::prepare_encoded(const Touched& touched) {
   }
   if (definition.stepped) {
     extend(variable, planned_step_ + 1);
-  } else if (H5Dget_storage_size(dataset(variable)) != 0) {
+  } else if (has_storage(dataset(variable), definition.name)) {
     refuse_rewriting(definition.name);
-  } else {
-    check_no_error(definition.name);  // libhdf5 also returns 0 if it failed
   }
 }
 

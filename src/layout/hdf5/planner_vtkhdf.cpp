@@ -56,9 +56,8 @@ void put_rows(hid_t dataset, const std::string& path, hid_t type, std::uint64_t 
   const Handle list = own(H5Dget_create_plist(dataset), path);
   if (H5Pget_layout(list.get()) != H5D_CHUNKED) {
     // Also of external files, which libhdf5 would write by its own calls of the system.
-    throw Error(Code::unsupported, path +
-                                       ": is not in chunks, as Sluice writes it: append to a file "
-                                       "that sluice convert made of it");
+    throw Error(Code::unsupported,
+                path + ": is not in chunks, as Sluice writes it: " + append_remedy);
   }
   extent[0] = std::max(extent[0], first + shape[0]);
   set_extent(dataset, extent, path);

@@ -37,6 +37,9 @@ inline bool is_grouped(Profile profile) {
 
 /// As the attribute `layout` of /sluice names it.
 const char* profile_name(Profile profile);
+/// For files of Sluice that another program has changed so that they cannot be appended to.
+inline constexpr const char* append_remedy = "append to a file that sluice convert made of it";
+
 /// The profile with that profile_name(), if there is one.
 std::optional<Profile> find_profile(std::string_view name);
 /// The same; Error internal if there is none.

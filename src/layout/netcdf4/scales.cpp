@@ -178,13 +178,10 @@ void Scales::make_plain(hid_t file, const std::string& path, const Use& use) {
   check(H5Pset_obj_track_times(list.get(), false), path);
   check(H5Pset_attr_creation_order(list.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
         path);
-  const hsize_t extent = use.size;
-  const hsize_t limit = use.unlimited ? H5S_UNLIMITED : use.size;
   if (use.unlimited) {
-    const hsize_t chunk = 1024;  // nothing is ever written, so no chunk is ever created
-    check(H5Pset_chunk(list.get(), 1, &chunk), path);
+    set_chunk(list.get(), {1024}, path);  // nothing is ever written, so no chunk is ever created
   }
-  const Handle space = own(H5Screate_simple(1, &extent, &limit), path);
+  const Handle space = use.unlimited ? growing_space({use.size}, path) : dataspace({use.size});
   const Handle dataset = create_dataset(file, path, H5T_IEEE_F32BE, space.get(), list.get());
   std::array<char, 24> digits{};
   std::snprintf(digits.data(), digits.size(), "%10llu", static_cast<unsigned long long>(use.size));
