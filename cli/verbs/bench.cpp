@@ -135,16 +135,13 @@ bool is_first_of_node(exec::Transport& transport) {
 class Workplace {
  public:
   Workplace(exec::Transport& transport, const std::string& folder) {
-    const auto made = exec::on_root(transport, [&] {
+    auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
       owned_.emplace(folder, "sluice-bench");
       std::error_code error;
       const std::filesystem::space_info space = std::filesystem::space(folder, error);
-      model::ByteWriter out;
       out.put(owned_->path());
       out.put<std::uint64_t>(error ? 0 : space.available);
-      return out.take();
     });
-    model::ByteReader in(made);
     path_ = in.get_string();
     free_bytes_ = in.get<std::uint64_t>();
   }
@@ -315,11 +312,9 @@ class Bench {
     transport_.barrier();
     const auto begin = SteadyClock::now();
     commit::Input input(transport_, *storage_, place_.file(), {});
-    const model::Dims count{found_.size()};
-    input.get({input.find("field"),
-               0,
-               own_box(),
-               {reinterpret_cast<std::byte*>(found_.data()), type_of<double>(), count, {0}}});
+    input.get(commit::dense_request(input.find("field"), 0, own_box(),
+                                    reinterpret_cast<std::byte*>(found_.data()),
+                                    type_of<double>()));
     candidate.read_s.push_back(until_all(begin));
     exec::together(transport_, [&] {
       if (found_ != data_) {

@@ -14,7 +14,7 @@ namespace {
 /// Collective. How the existing set of parts was written; "" if it is not a set.
 std::string strategy_of_set(exec::Transport& transport, storage::Storage& storage,
                             const std::string& path) {
-  const auto message = exec::on_root(transport, [&] {
+  auto message = exec::on_root(transport, [&](model::ByteWriter& out) {
     std::string strategy;
     try {
       const auto file = layout::open_data(storage, path, storage::Access::read);
@@ -23,11 +23,9 @@ std::string strategy_of_set(exec::Transport& transport, storage::Storage& storag
     } catch (const Error&) {
       // errors are reported when it is opened for writing, after its recovery
     }
-    model::ByteWriter out;
     out.put(strategy);
-    return out.take();
   });
-  return model::ByteReader(message).get_string();
+  return message.get_string();
 }
 
 bool may_be_several(const exec::Transport& transport, const std::string& path,

@@ -20,11 +20,6 @@ namespace {
 /// No rank is left waiting in a collective call for longer than a moment.
 constexpr double moment_s = 0.2;
 
-layout::PartSet set_of(std::span<const std::byte> message, const std::string& path) {
-  model::ByteReader in(message);
-  return layout::PartSet::from_words(in.get_vector<std::uint64_t>(), path);
-}
-
 /// On rank 0: is there anything to be brought home, or looked for in `folder`? A file that is no
 /// set, or that cannot be read, has nothing: who reads it says what is wrong with it.
 bool is_of_interest(storage::Storage& storage, const std::string& path, const std::string& folder) {
@@ -190,18 +185,17 @@ std::optional<std::string> bring_home(exec::Transport& transport, storage::Stora
   const std::string path = commit::agreed_path(transport, storage, named_path);
   const std::string folder = scratch.empty() ? "" : commit::parts_folder(path, scratch);
   std::unique_ptr<commit::PartsIndex> index;  // rank 0, and with it the lease
-  const auto message = exec::on_root(transport, [&] {
-    model::ByteWriter out;
+  auto message = exec::on_root(transport, [&](model::ByteWriter& out) {
     if (is_of_interest(storage, path, folder)) {
       index = index_to_change(storage, path);
     }
     out.put(index ? index->set().words() : std::vector<std::uint64_t>{});
-    return out.take();
   });
-  if (model::ByteReader(message).get_vector<std::uint64_t>().empty()) {
+  const auto words = message.get_vector<std::uint64_t>();
+  if (words.empty()) {
     return std::nullopt;
   }
-  const layout::PartSet set = set_of(message, path);
+  const auto set = layout::PartSet::from_words(words, path);
   commit::PartsDrain drain(transport, storage, path, set, false);
   drain.wait(0);
   const std::vector<std::string> places = drain.places();

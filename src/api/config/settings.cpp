@@ -123,14 +123,13 @@ std::string found_notice(const Settings& settings, const Options& code) {
 }  // namespace
 
 Settings resolve(exec::Transport& transport, const std::string& path, const Options& code) {
-  const auto message = exec::on_root(transport, [&] {
+  auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
     std::vector<Override> found = overrides_of_file(path);
     const std::vector<Override> more = overrides_of_environment(environ);
     found.insert(found.end(), more.begin(), more.end());
     Options scratch = code;
     override_with(found, scratch);
     const char* explain = std::getenv(explain_variable);
-    model::ByteWriter out;
     out.put(explain != nullptr && std::strcmp(explain, "") != 0 && std::strcmp(explain, "0") != 0);
     out.put(found.size());
     for (const Override& one : found) {
@@ -139,9 +138,7 @@ Settings resolve(exec::Transport& transport, const std::string& path, const Opti
       out.put(one.from);
       out.put(one.was_found);
     }
-    return out.take();
   });
-  model::ByteReader in(message);
   Settings settings;
   settings.explain = in.get<bool>();
   for (auto left = in.get<std::size_t>(); left > 0; --left) {

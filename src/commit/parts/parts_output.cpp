@@ -133,9 +133,8 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
                                 : plan::Group{0, 1};
   place_.index_path = path;
   place_.folder = parts_folder(path, options.parts_dir);
-  const auto message = exec::on_root(transport, [&] {
+  auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
     index_ = std::make_unique<PartsIndex>(storage, path, options.strategy, opening, asked);
-    model::ByteWriter out;
     out.put(index_->profile());
     out.put(index_->steps());
     out.put(index_->has_time());
@@ -148,9 +147,7 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
       d.write_to(out);
     }
     out.put(index_->set().words());
-    return out.take();
   });
-  model::ByteReader in(message);
   const layout::Format& format = format_as(in.get<Profile>(), path, options);
   auto steps = in.get<std::uint64_t>();
   has_time_ = in.get<bool>();

@@ -159,7 +159,7 @@ std::vector<PartsWriter::Written> PartsWriter::agree(const std::vector<Definitio
 }
 
 void PartsWriter::make_file() {
-  const auto message = exec::on_root(group_, [&] {
+  auto in = exec::on_root(group_, [&](model::ByteWriter& out) {
     storage_.make_folder(place_.folder);
     if (storage_.is_link(place_.folder)) {
       throw Error(Code::permission, place_.folder +
@@ -170,13 +170,10 @@ void PartsWriter::make_file() {
       // Otherwise a crash may remove the folder of a valid index.
       storage_.sync_directory(place_.folder);
     }
-    model::ByteWriter out;
     out.put(free_path());
     out.put(place_.number);
     out.put(draw_id());
-    return out.take();
   });
-  model::ByteReader in(message);
   path_ = in.get_string();
   place_.number = in.get<std::uint64_t>();
   part_id_ = in.get<std::uint64_t>();

@@ -63,18 +63,16 @@ void Input::open_parts(std::span<const std::uint64_t> words, NeededParts needed)
     if (!d.varying || !variables()[v].number_in_set) {
       continue;
     }
-    const auto message = exec::on_root(transport_, [&] {
+    auto message = exec::on_root(transport_, [&](model::ByteWriter& out) {
       const std::uint32_t lengths = find(layout::length_name(d.name));
       std::vector<std::uint64_t> rows(steps());
       for (std::uint64_t step = 0; step < steps(); ++step) {
         auto* into = reinterpret_cast<std::byte*>(&rows[step]);
         get_from_parts({lengths, step, {}, {into, type_of<std::uint64_t>(), {}, {}}});
       }
-      model::ByteWriter out;
       out.put(rows);
-      return out.take();
     });
-    view_.set_rows(v, model::ByteReader(message).get_vector<std::uint64_t>());
+    view_.set_rows(v, message.get_vector<std::uint64_t>());
   }
 }
 

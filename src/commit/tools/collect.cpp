@@ -55,14 +55,11 @@ class Collector {
 };
 
 Collected Collector::run() {
-  const auto message = exec::on_root(transport_, [&] {
+  auto message = exec::on_root(transport_, [&](model::ByteWriter& out) {
     index_ = std::make_unique<PartsIndex>(storage_, index_path_, "", Opening::append);
-    model::ByteWriter out;
     out.put(index_->set().words());
-    return out.take();
   });
-  const auto words = model::ByteReader(message).get_vector<std::uint64_t>();
-  set_ = PartSet::from_words(words, index_path_);
+  set_ = PartSet::from_words(message.get_vector<std::uint64_t>(), index_path_);
   choose_targets();
   choose_movers();
   Collected done{set_.parts.size(), 0, 0, 0};

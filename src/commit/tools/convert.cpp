@@ -373,10 +373,9 @@ class Converter {
   /// Can objects other than variables be copied? And which variables are further names of others?
   /// Determined on rank 0, for all.
   layout::Format::Carry carry_of(exec::Transport& transport) {
-    const auto message = exec::on_root(transport, [&] {
+    auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
       layout::Catalog& catalog = input_.catalog();
       const layout::Format& old_format = layout::format_named(catalog.format()).reader();
-      model::ByteWriter out;
       const layout::Format& format = output_->format();
       const bool is_alike = &format.reader() == &old_format;
       out.put(is_alike && format.carry != nullptr &&
@@ -385,9 +384,7 @@ class Converter {
         growing_ = catalog.growing();
       }
       SourceNames::put(catalog, out);
-      return out.take();
     });
-    model::ByteReader in(message);
     carries_ = in.get<bool>();
     names_ = SourceNames(in);
     return carries_ ? output_->format().carry : nullptr;

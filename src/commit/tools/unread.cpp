@@ -26,7 +26,7 @@ void read_all(Input& input, std::uint32_t variable) {
 }  // namespace
 
 Unread find_unread(exec::Transport& transport, storage::Storage& storage, const std::string& path) {
-  const auto message = exec::on_root(transport, [&] {
+  auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
     Unread found;
     const auto alone = exec::make_solo();
     const auto own_storage = storage::make_self_storage(storage);
@@ -42,15 +42,12 @@ Unread find_unread(exec::Transport& transport, storage::Storage& storage, const 
         found[input.variables()[v].definition.name] = e.what();
       }
     }
-    model::ByteWriter out;
     out.put(found.size());
     for (const auto& [name, why] : found) {
       out.put(name);
       out.put(why);
     }
-    return out.take();
   });
-  model::ByteReader in(message);
   Unread found;
   for (auto left = in.get<std::size_t>(); left > 0; --left) {
     const std::string name = in.get_string();

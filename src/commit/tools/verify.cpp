@@ -35,13 +35,11 @@ class Verifier {
   Verifier(exec::Transport& transport, const std::string& path, Input& input, const UnitNames* only,
            const UnitVolumes* volumes, const VerifyProgress& progress)
       : transport_(transport), input_(input), progress_(progress) {
-    const auto message = exec::on_root(transport_, [&] {
+    auto message = exec::on_root(transport_, [&](model::ByteWriter& out) {
       feed_ = std::make_unique<RecordFeed>(input_, path, only, volumes);
-      model::ByteWriter out;
       out.put(feed_->total_bytes());
-      return out.take();
     });
-    total_bytes_ = model::ByteReader(message).get<std::uint64_t>();
+    total_bytes_ = message.get<std::uint64_t>();
   }
 
   void run() {
@@ -163,22 +161,19 @@ Verdict Verifier::verdict() {
   model::ByteWriter mine;
   findings_.write_to(mine);
   const auto all = transport_.gather(mine.take(), 0);
-  const auto message = exec::on_root(transport_, [&] {
+  auto in = exec::on_root(transport_, [&](model::ByteWriter& out) {
     Findings findings = feed_->findings();
     for (const auto& bytes : all) {
-      model::ByteReader in(bytes);
-      findings.merge(Findings::read_from(in));
+      model::ByteReader of_rank(bytes);
+      findings.merge(Findings::read_from(of_rank));
     }
-    model::ByteWriter out;
     findings.write_to(out);
     out.put(feed_->uncovered_count());
     out.put(feed_->uncovered().size());
     for (const std::string& text : feed_->uncovered()) {
       out.put(text);
     }
-    return out.take();
   });
-  model::ByteReader in(message);
   const Findings findings = Findings::read_from(in);
   Verdict verdict;
   verdict.bytes = static_cast<std::uint64_t>(sums[0]);

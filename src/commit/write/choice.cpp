@@ -25,12 +25,11 @@ bool deals_in_turn(const std::string& tiles, const model::FileSystemFacts& facts
 plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& storage,
                                   const std::string& path, const Options& options,
                                   plan::MachineRates* rates) {
-  const auto message = exec::on_root(transport, [&] {
+  auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
     const model::FileSystemFacts facts = storage.file_system(path);
     const std::uint64_t stripe =
         options.stripe_bytes != 0 ? options.stripe_bytes : facts.stripe_bytes;
     const std::uint64_t tile = options.tile_bytes != 0 ? options.tile_bytes : stripe;
-    model::ByteWriter out;
     out.put(options.writers);
     out.put(options.first_writer);
     out.put(options.writer_spacing);
@@ -45,9 +44,7 @@ plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& 
     out.put(stripe);
     out.put(facts.stripes);
     out.put(static_cast<int>(exec::node_cores()));
-    return out.take();
   });
-  model::ByteReader in(message);
   plan::WriterChoice choice;
   choice.writers = in.get<int>();
   choice.first_writer = in.get<int>();
@@ -74,15 +71,12 @@ FilesChoice choose_files(exec::Transport& transport, storage::Storage& storage,
   plan::Input input;
   input.choice = choose_writers(transport, storage, path, options, &input.rates);
   input.topology = plan::pretend(topology_of(transport, input.choice), options.ranks_per_node);
-  const auto message = exec::on_root(transport, [&] {
+  auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
     const plan::Decision decision = plan::decide_files(input);
     const bool is_set = plan::writes_parts(decision.candidate.strategy);
-    model::ByteWriter out;
     out.put(is_set ? std::string(decision.candidate.strategy) : options.strategy);
     out.put(decision.reason);
-    return out.take();
   });
-  model::ByteReader in(message);
   FilesChoice choice;
   choice.strategy = in.get_string();
   choice.reason = in.get_string();

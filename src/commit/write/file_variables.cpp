@@ -168,9 +168,8 @@ void FileVariables::choose_rectilinear(exec::Transport& transport, const FileCom
     }
   }
   const auto gathered = transport.gather(grids.to_bytes(), 0);
-  const auto message = exec::on_root(transport, [&] {
+  auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
     const layout::BlockGrids all(gathered);
-    model::ByteWriter out;
     for (std::size_t i = 0; i < variables.size(); ++i) {
       const model::Definition& d = definitions_[variables[i]];
       layout::GridLimits limits;
@@ -181,9 +180,7 @@ void FileVariables::choose_rectilinear(exec::Transport& transport, const FileCom
           .value_or(tiles_[variables[i]].tiling)
           .write_to(out);
     }
-    return out.take();
   });
-  model::ByteReader in(message);
   for (const std::uint32_t v : variables) {
     tiles_[v].tiling = layout::Tiling::read_from(in);
   }

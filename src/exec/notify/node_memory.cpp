@@ -35,15 +35,13 @@ std::unique_ptr<storage::SharedMemory> share_on_node(Transport& transport, std::
   using storage::SharedMemory;
   std::unique_ptr<SharedMemory> memory;
   try {
-    const auto message = on_root(transport, [&] {
+    auto message = on_root(transport, [&](model::ByteWriter& out) {
       memory = SharedMemory::make(bytes);
-      model::ByteWriter out;
       out.put(memory->key());
-      return out.take();
     });
     together(transport, [&] {
       if (!memory) {
-        memory = SharedMemory::attach(model::ByteReader(message).get<SharedMemory::Key>());
+        memory = SharedMemory::attach(message.get<SharedMemory::Key>());
       }
       reserve_part(transport, *memory, reserved_bytes);
     });

@@ -71,14 +71,12 @@ std::unique_ptr<RingMemory> RingMemory::share(Transport& transport,
   const auto ranks = static_cast<std::size_t>(transport.size());
   std::unique_ptr<RingMemory> memory;
   try {
-    const auto message = on_root(transport, [&] {
+    auto message = on_root(transport, [&](model::ByteWriter& out) {
       Choice choice;
       memory = choose(fit, budget_bytes, ranks, choice);
-      model::ByteWriter out;
       out.put(choice);
-      return out.take();
     });
-    const auto choice = model::ByteReader(message).get<Choice>();
+    const auto choice = message.get<Choice>();
     slots = choice.need.slots;
     together(transport, [&] {
       if (!memory && !choice.is_new) {
