@@ -36,13 +36,14 @@
 ! same order. Other procedures are local. A file is used by one thread at a time.
 module fpio
   use, intrinsic :: iso_c_binding
-  use, intrinsic :: iso_fortran_env, only: int64
+  use, intrinsic :: iso_fortran_env, only: int64, real64
   use mpi_f08, only: MPI_Comm, MPI_MODE_RDONLY, MPI_MODE_WRONLY, MPI_MODE_RDWR, MPI_MODE_CREATE, &
     MPI_MODE_EXCL, MPI_MODE_APPEND
   use sluice_support, only: c_text, f_text, fail, finish, invalid_argument, wrong_state, not_found
   implicit none
   private
   public :: fpio_file, file_dopen, file_bwrite, file_dwrite, file_dread, file_bread, file_dclose
+  public :: file_drain
   public :: file_groups, file_at_end, file_message, file_set_text
   public :: MPI_MODE_RDONLY, MPI_MODE_WRONLY, MPI_MODE_CREATE, MPI_MODE_EXCL, MPI_MODE_APPEND
 
@@ -76,6 +77,15 @@ module fpio
   !>   this one is dropped
   interface file_dwrite
     module procedure dwrite_one, dwrite_parts
+  end interface
+  !> Waits until all record groups of earlier calls of file_dwrite are on disk. Local; between nodes
+  !> every rank calls it. For strategy forward: a checkpoint that counts them may then be saved.
+  !>
+  !> - `seconds`: the longest wait
+  !> - `all`: are all of them on disk?
+  !> - errors: those of a group on its way
+  interface file_drain
+    module procedure drain_one, drain_parts
   end interface
   !> Reads a record group into memory, of it the parts of this rank. Collective.
   !>
@@ -155,6 +165,12 @@ module fpio
       import
       type(c_ptr), value :: records
       integer(c_int32_t), intent(out) :: durable
+    end function
+    integer(c_int) function c_drain(records, seconds, all) bind(c, name="sluice_records_drain")
+      import
+      type(c_ptr), value :: records
+      real(c_double), value :: seconds
+      integer(c_int32_t), intent(inout) :: all
     end function
     integer(c_int) function c_fetch(records, group) bind(c, name="sluice_records_fetch")
       import
@@ -361,6 +377,31 @@ contains
     else if (present(durable)) then
       durable = yes /= 0
     end if
+  end subroutine
+
+  subroutine drain_one(fp, seconds, all, stat, errmsg)
+    type(fpio_file), intent(in) :: fp
+    real(real64), intent(in) :: seconds
+    logical, intent(out), optional :: all
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call drain_parts([fp], seconds, all, stat, errmsg)
+  end subroutine
+
+  subroutine drain_parts(fp, seconds, all, stat, errmsg)
+    type(fpio_file), intent(in) :: fp(:)
+    real(real64), intent(in) :: seconds
+    logical, intent(out), optional :: all
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: yes
+    integer(c_int) :: code
+    if (present(all)) all = .false.
+    if (is_unusable(fp, "file_drain", stat, errmsg)) return
+    yes = 0
+    code = c_drain(fp(1)%records, seconds, yes)
+    if (present(all)) all = yes /= 0
+    if (code /= 0) call fail(code, f_text(c_last_error(c_null_ptr)), stat, errmsg)
   end subroutine
 
   subroutine dread_one(fp, group, stat, errmsg)

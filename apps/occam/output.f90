@@ -429,24 +429,22 @@ contains
     class(run_output), intent(inout) :: self
     type(MPI_Comm), intent(in) :: comm
     integer(int64) :: began
-    logical :: is_there
+    logical :: is_there, is_group_there
     integer :: file
     call system_clock(began)
+    call MPI_Allreduce(MPI_IN_PLACE, self%is_on_its_way, files, MPI_LOGICAL, MPI_LOR, comm)
     ! The ranks wait together: where they are of several nodes, each needs the others meanwhile.
     do
       is_there = .true.
       if (self%trajectory%is_open()) is_there = self%trajectory%is_settled(1.0_real64)
       if (self%scene%is_open()) is_there = self%scene%is_settled(1.0_real64)
+      do file = 1, files
+        if (.not. self%is_on_its_way(file)) cycle
+        call file_drain(self%fp(1, file), 1.0_real64, is_group_there)
+        is_there = is_there .and. is_group_there
+      end do
       call MPI_Allreduce(MPI_IN_PLACE, is_there, 1, MPI_LOGICAL, MPI_LAND, comm)
       if (is_there) exit
-    end do
-    call MPI_Allreduce(MPI_IN_PLACE, self%is_on_its_way, files, MPI_LOGICAL, MPI_LOR, comm)
-    do file = 1, files
-      if (.not. self%is_on_its_way(file)) cycle
-      ! fpio cannot wait for a group: a close does.
-      call file_dclose(self%fp(1, file))
-      call open_records(self%fp(1, file), path_of(self, file), self%options, &
-        merge(self%confs, self%prints, file == conf), comm)
     end do
     self%is_on_its_way = .false.
     call count_since(self, began)

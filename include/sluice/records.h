@@ -152,6 +152,15 @@ SLUICE_API int sluice_part_write(sluice_part* part, sluice_type type, const void
  *                 0
  * @return as sluice_end_step() */
 SLUICE_API int sluice_records_commit(sluice_records* records, int32_t* durable);
+/** Waits until every group that was committed is on disk.
+ *
+ * Local; between nodes every rank calls it. For strategy `forward`: a checkpoint that counts the
+ * groups may then be saved.
+ * @param records  a file opened for writing
+ * @param seconds  the longest wait
+ * @param all      receives 1 where all groups are on disk, else 0
+ * @return SLUICE_OK, or the failure of a group in flight */
+SLUICE_API int sluice_records_drain(sluice_records* records, double seconds, int32_t* all);
 
 /** Reads a record group into memory, of it the parts of this rank.
  *

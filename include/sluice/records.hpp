@@ -101,6 +101,13 @@ class Records {
   /// @return the receipt of the group
   /// @throws Error `no_space`, `io`, and as Step::end().
   Ticket commit();
+  /// Waits until every group that was committed is on disk, at most `seconds`. Local; between nodes
+  /// every rank calls it. For strategy `forward`: a checkpoint that counts the groups may then be
+  /// saved.
+  /// @param seconds  the longest wait
+  /// @return whether all groups are on disk
+  /// @throws Error the failure of a group in flight.
+  bool drain(double seconds);
 
   /// @}
   /// @name Reading

@@ -100,7 +100,12 @@ static void check_refusals(const char* path) {
         "not a type");
   FAILS(sluice_records_commit(out, NULL), SLUICE_ERROR_INVALID_ARGUMENT, "not a type");
   OK(sluice_records_commit(out, NULL));
+  int32_t all = 0;
+  OK(sluice_records_drain(out, 60, &all));
+  CHECK(all == 1);
+  FAILS(sluice_records_drain(out, 60, NULL), SLUICE_ERROR_INVALID_ARGUMENT, "answer");
   OK(sluice_records_close(out));
+  FAILS(sluice_records_drain(out, 60, &all), SLUICE_ERROR_WRONG_STATE, "closed");
   sluice_records_free(out);
 }
 

@@ -66,6 +66,8 @@ contains
     call expect(state, "not open")
     call file_dclose(fp, stat=code, errmsg=message)
     call expect(state, "not open")
+    call file_drain(fp, 1.0_real64, stat=code, errmsg=message)
+    call expect(state, "not open")
     call file_bwrite(fp, 1, code)
     call require(code == state, "file_bwrite to a file that is not open")
     call file_dopen(fp, path, new, MPI_COMM_WORLD)
@@ -92,6 +94,8 @@ contains
   !> Another type than the one written: both are named, and nothing is taken.
   subroutine check_reading()
     call file_dopen(fp, path, MPI_MODE_RDONLY, MPI_COMM_WORLD)
+    call file_drain(fp, 1.0_real64, stat=code, errmsg=message)
+    call expect(state, "opened for reading")
     call file_bread(fp, number, code)
     message = file_message()
     call expect(outside, "int32")

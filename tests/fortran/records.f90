@@ -360,7 +360,8 @@ contains
   subroutine by_every_strategy()
     character(len=10), parameter :: names(4) = [character(len=10) :: "shared", "collective", &
       "serial", "forward"]
-    type(fpio_file) :: fp
+    type(fpio_file) :: fp, seen
+    logical :: all_there
     integer :: i, group
     do i = 1, size(names)
       call file_dopen(fp, trim(path) // "." // trim(names(i)), new, MPI_COMM_WORLD, &
@@ -369,6 +370,11 @@ contains
         call put_particles(fp, rank, group)
         call file_dwrite(fp)
       end do
+      call file_drain(fp, 60.0_real64, all_there)
+      call require(all_there, "after file_drain every group is on disk")
+      call file_dopen(seen, trim(path) // "." // trim(names(i)), MPI_MODE_RDONLY, MPI_COMM_SELF)
+      call require(file_groups(seen) == 3, "what file_drain waited for is in the file")
+      call file_dclose(seen)
       call file_dclose(fp)
       call file_dopen(fp, trim(path) // "." // trim(names(i)), MPI_MODE_RDONLY, MPI_COMM_WORLD)
       do group = 1, 3

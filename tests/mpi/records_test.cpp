@@ -70,6 +70,22 @@ TEST_F(MpiRecords, CReadsWhatCppWrote) {
   sluice_records_free(in);
 }
 
+TEST_F(MpiRecords, DrainWaitsForGroupsInTheBackground) {
+  Records out(MPI_COMM_WORLD, path_, Mode::write, {.strategy = "forward"});
+  Ticket last;
+  for (int group = 0; group < 3; ++group) {
+    out.write(std::int32_t{rank_});
+    last = out.commit();
+  }
+  ASSERT_TRUE(out.drain(60));
+  EXPECT_TRUE(last.durable());
+  Records in(MPI_COMM_SELF, path_, Mode::read);
+  EXPECT_EQ(in.groups(), 3u);
+  EXPECT_THROW(in.drain(0), Error);
+  in.close();
+  out.close();
+}
+
 TEST_F(MpiRecords, OneRankReadsThePartsOfAll) {
   write_by_cpp(1);
   if (rank_ != 0) {

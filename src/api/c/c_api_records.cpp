@@ -154,6 +154,13 @@ int sluice_records_commit(sluice_records* records, int32_t* durable) {
   });
 }
 
+int sluice_records_drain(sluice_records* records, double seconds, int32_t* all) {
+  return guarded([&] {
+    require(all, "the place for the answer");
+    *all = impl_of(records).drain(seconds) ? 1 : 0;
+  });
+}
+
 int sluice_records_fetch(sluice_records* records, int64_t group) {
   return guarded([&] {
     RecordsImpl& impl = impl_of(records);

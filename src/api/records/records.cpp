@@ -81,6 +81,7 @@ void Records::write_raw(const void* values, Type type, std::uint64_t count, int 
 }
 
 Ticket Records::commit() { return impl().commit(); }
+bool Records::drain(double seconds) { return impl().drain(seconds); }
 bool Records::fetch() { return impl().fetch(); }
 void Records::fetch(std::uint64_t group) { impl().fetch(group); }
 

@@ -224,6 +224,11 @@ Ticket RecordsImpl::commit() {
   }
 }
 
+bool RecordsImpl::drain(double seconds) {
+  require(true);
+  return file_->drain(seconds);
+}
+
 // -- reading --------------------------------------------------------------------------------------
 
 void RecordsImpl::read(int part, ScalarCode code, void* data, std::int64_t count) {

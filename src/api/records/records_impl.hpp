@@ -31,6 +31,7 @@ class RecordsImpl {
   void read(int part, layout::records::ScalarCode code, void* data, std::int64_t count);
   bool at_end(int part);
   Ticket commit();
+  bool drain(double seconds);
   bool fetch();
   void fetch(std::uint64_t group);
   void close();
