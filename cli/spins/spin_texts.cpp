@@ -152,9 +152,10 @@ commit::Converted spins_by_frame(const Context& context, SpinSource& source, con
     const Extent3 extent = chooser.extent(atoms.xyz);
     const bool is_only = end == chooser.first_frame() + 1;
     const std::string path = is_only ? wish.to : numbered(wish.to, source.number(frame));
-    const auto first = static_cast<std::uint64_t>(
-        context.transport.exclusive_sum(static_cast<std::int64_t>(atoms.size())));
-    const std::uint64_t all = sum_of(context, atoms.size());
+    const exec::PrefixSum sums =
+        context.transport.prefix_sum(static_cast<std::int64_t>(atoms.size()));
+    const auto first = static_cast<std::uint64_t>(sums.below);
+    const auto all = static_cast<std::uint64_t>(sums.all);
     if (wish.format == "vtkhdf") {
       done.bytes += write_vtkhdf(context, source, atoms, extent, first, all,
                                  source.meta(frame).time_s * 1e12, path);

@@ -27,23 +27,21 @@ ParallelText::ParallelText(const Context& context, const std::string& path)
 }
 
 void ParallelText::append(const std::string& part) {
-  const auto own = static_cast<std::int64_t>(part.size());
-  const auto before = static_cast<std::uint64_t>(context_.transport.exclusive_sum(own));
+  const exec::PrefixSum sums =
+      context_.transport.prefix_sum(static_cast<std::int64_t>(part.size()));
   std::exception_ptr failure;
   try {
-    if (own > 0) {
+    if (!part.empty()) {
       if (!file_) {
         file_ = context_.storage.open(unfinished(path_), storage::Access::read_write);
       }
-      file_->write(bytes_ + before, std::as_bytes(std::span(part)));
+      file_->write(bytes_ + static_cast<std::uint64_t>(sums.below), std::as_bytes(std::span(part)));
     }
   } catch (...) {
     failure = std::current_exception();
   }
   exec::agree(context_.transport, failure);
-  std::int64_t all = own;
-  context_.transport.allreduce({&all, 1}, exec::Op::sum);
-  bytes_ += static_cast<std::uint64_t>(all);
+  bytes_ += static_cast<std::uint64_t>(sums.all);
 }
 
 std::uint64_t ParallelText::close() {

@@ -144,7 +144,7 @@ void write_text(const Context& context, const std::string& path, const std::stri
   produce([&](const std::string& text) { bytes += text.size(); });
   const std::uint64_t at =
       head.size() +
-      static_cast<std::uint64_t>(transport.exclusive_sum(static_cast<std::int64_t>(bytes)));
+      static_cast<std::uint64_t>(transport.prefix_sum(static_cast<std::int64_t>(bytes)).below);
   try {
     fill_text(context, building, at, produce);
     exec::on_root(transport, [&] { context.storage.rename(building, path); });
@@ -206,12 +206,10 @@ commit::Converted grid_to_text(const Context& context, Source& in, const std::st
     in.read("material", first, count, cells);
     own += cells.size() - static_cast<std::uint64_t>(std::count(cells.begin(), cells.end(), 0));
   });
-  const auto below =
-      static_cast<std::uint64_t>(context.transport.exclusive_sum(static_cast<std::int64_t>(own)));
-  auto all = static_cast<std::int64_t>(own);
-  context.transport.allreduce({&all, 1}, exec::Op::sum);
-  write_text(context, to, voxel_size + "\n" + std::to_string(all) + "\n", [&](const auto& take) {
-    std::uint64_t element = below;
+  const exec::PrefixSum sums = context.transport.prefix_sum(static_cast<std::int64_t>(own));
+  const std::string head = voxel_size + "\n" + std::to_string(sums.all) + "\n";
+  write_text(context, to, head, [&](const auto& take) {
+    auto element = static_cast<std::uint64_t>(sums.below);
     in.rounds(shape[0], planes, [&](std::uint64_t first, std::uint64_t count) {
       in.read("material", first, count, cells);
       std::string text;

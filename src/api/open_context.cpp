@@ -35,19 +35,35 @@ std::shared_ptr<storage::Storage> object_store(exec::Transport& transport, const
   return store;
 }
 
+/// Of what a rank opens and how, with the settings that are known of it.
+std::uint64_t digest_of(const OpenRequest& request, const settings::Settings& settings) {
+  model::ByteWriter out;
+  out.put(std::string(request.purpose));
+  out.put(settings::explain_options(request.path, settings));
+  return codec::checksum(out.take());
+}
+
 }  // namespace
 
 OpenContext context_on(const Comm& comm, const OpenRequest& request, const Options& options) {
   OpenContext context;
+  const std::uint64_t digest = exec::before_open(comm, [&] {
+    settings::Settings given;
+    given.options = options;
+    return digest_of(request, given);
+  });
+  bool are_alike = false;
   auto connect = [&](const Options& wanted) {
     exec::MpiOptions mpi;
     mpi.timeout_s = wanted.timeout_s;
     mpi.ranks_per_node = wanted.ranks_per_node;
-    context.transport = exec::make_mpi(comm, mpi);
+    exec::OpenedTransport opened = exec::make_mpi(comm, mpi, digest);
+    context.transport = std::move(opened.transport);
+    are_alike = opened.are_alike;
   };
   context.uses_mpi = true;
   connect(options);
-  context.settings = same_settings(*context.transport, request, options);
+  context.settings = same_settings(*context.transport, request, options, are_alike);
   const Options& wanted = context.settings.options;
   if (wanted.timeout_s != options.timeout_s || wanted.ranks_per_node != options.ranks_per_node) {
     context.transport.reset();
@@ -107,22 +123,22 @@ void say_notice(const exec::Transport& transport, const settings::Settings& sett
 }
 
 settings::Settings same_settings(exec::Transport& transport, const OpenRequest& request,
-                                 const Options& options) {
+                                 const Options& options, bool are_alike) {
   const std::string& path = request.path;
   settings::Settings settings = settings::resolve(transport, path, options);
-  model::ByteWriter out;
-  out.put(std::string(request.purpose));
-  out.put(settings::explain_options(path, settings));
-  const auto digest = static_cast<std::int64_t>(codec::checksum(out.take()));
-  // The maximum of a value and of its complement tells whether all ranks have the same.
-  std::int64_t same[] = {digest, ~digest};
-  exec::agree(transport, nullptr, same);
-  if (same[0] != ~same[1]) {
-    exec::Said mine{"opens " + path, {request.purpose}};
-    for (const settings::Option& option : settings::option_table()) {
-      mine.how.push_back(std::string("with ") + option.name + " = " + option.get(settings.options));
+  if (!are_alike) {
+    const auto digest = static_cast<std::int64_t>(digest_of(request, settings));
+    // The maximum of a value and of its complement tells whether all ranks have the same.
+    std::int64_t same[] = {digest, ~digest};
+    exec::agree(transport, nullptr, same);
+    if (same[0] != ~same[1]) {
+      exec::Said mine{"opens " + path, {request.purpose}};
+      for (const settings::Option& option : settings::option_table()) {
+        mine.how.push_back(std::string("with ") + option.name + " = " +
+                           option.get(settings.options));
+      }
+      exec::refuse_disagreement(transport, path, {mine}, "they open it with different options");
     }
-    exec::refuse_disagreement(transport, path, {mine}, "they open it with different options");
   }
   if (path.empty() || path.find('\0') != std::string::npos) {
     throw Error(Code::bad_name, "open: the path " + model::quoted(path) +

@@ -37,8 +37,8 @@ OpenContext context_on(std::unique_ptr<exec::Transport> transport, const OpenReq
 void say_notice(const exec::Transport& transport, const settings::Settings& settings);
 
 /// Collective: settings::resolve(). Error divergent if the ranks open different things, and would
-/// wait for each other later.
+/// wait for each other later; not looked for where they are known to be alike.
 settings::Settings same_settings(exec::Transport& transport, const OpenRequest& request,
-                                 const Options& options);
+                                 const Options& options, bool are_alike = false);
 
 }  // namespace sluice::detail

@@ -1,6 +1,5 @@
 #include "commit/output/single_output.hpp"
 #include "commit/parts/parts_output.hpp"
-#include "commit/publish/agreed_path.hpp"
 #include "commit/write/choice.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/formats.hpp"
@@ -39,7 +38,8 @@ bool may_be_several(const exec::Transport& transport, const std::string& path,
 std::unique_ptr<Output> open_output(exec::Transport& transport, storage::Storage& storage,
                                     const std::string& given_path, Opening opening,
                                     const Options& options) {
-  const std::string path = agreed_path(transport, storage, given_path);
+  const Place place = agreed_place(transport, storage, given_path);
+  const std::string& path = place.path;
   Options chosen = options;
   if (storage.whole_files(path) != nullptr) {
     chosen.durability = Durability::step;  // what is put is on stable storage
@@ -58,7 +58,7 @@ std::unique_ptr<Output> open_output(exec::Transport& transport, storage::Storage
   }
   std::string reason;
   if (!has_parts && opening != Opening::append && may_be_several(transport, path, chosen)) {
-    FilesChoice files = choose_files(transport, storage, path, chosen);
+    FilesChoice files = choose_files(transport, chosen, place.facts);
     chosen.strategy = files.strategy;
     reason = std::move(files.reason);
   }
@@ -66,7 +66,7 @@ std::unique_ptr<Output> open_output(exec::Transport& transport, storage::Storage
   if (has_parts || plan::writes_parts(chosen.strategy)) {
     output = std::make_unique<PartsOutput>(transport, storage, path, opening, chosen);
   } else {
-    output = std::make_unique<SingleOutput>(transport, storage, path, opening, chosen);
+    output = std::make_unique<SingleOutput>(transport, storage, place, opening, chosen);
   }
   output->report().explain_files(std::move(reason));
   return output;

@@ -266,8 +266,6 @@ class Storage {
     (void)path;
     return {};
   }
-  /// Stripe size of the file system that holds `path`, 0 if it has none.
-  std::uint64_t stripe_bytes(const std::string& path) { return file_system(path).stripe_bytes; }
   /// May a thread of the library write while the caller's thread continues? False in tests that
   /// need a fixed order.
   virtual bool in_background() const { return false; }

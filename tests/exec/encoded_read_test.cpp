@@ -175,9 +175,9 @@ class BringingOnly final : public exec::Transport {
     const Inside inside;
     inner_.reduce(values, op, root);
   }
-  std::int64_t exclusive_sum(std::int64_t value) override {
+  exec::PrefixSum prefix_sum(std::int64_t value) override {
     const Inside inside;
-    return inner_.exclusive_sum(value);
+    return inner_.prefix_sum(value);
   }
   void broadcast(std::vector<std::byte>& bytes, int root) override {
     inner_.broadcast(bytes, root);

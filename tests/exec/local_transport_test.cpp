@@ -77,7 +77,7 @@ TEST(Local, many_ranks) {
         std::vector<std::int64_t> one = {1};
         t.allreduce(one, Op::sum);
         EXPECT_EQ(one[0], 128);
-        EXPECT_EQ(t.exclusive_sum(1), t.rank());
+        EXPECT_EQ(t.prefix_sum(1).below, t.rank());
         check_pending_across_collectives(t);
         auto node = t.split(t.node());
         EXPECT_EQ(node->size(), 16);

@@ -118,7 +118,7 @@ TEST(FileSystem, OfThisFolderIsWhatStatfsSays) {
     EXPECT_EQ(found.kind, expected.kind);
     EXPECT_EQ(found.reach, expected.reach);
     const std::uint64_t block = status.st_blksize >= 1 << 20 ? status.st_blksize : 0;
-    EXPECT_EQ(storage->stripe_bytes(scratch.folder()), block);
+    EXPECT_EQ(storage->file_system(scratch.folder()).stripe_bytes, block);
     EXPECT_EQ(storage->file_system(scratch / "no/such/folder").kind, "");
   }
 }

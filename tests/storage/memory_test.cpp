@@ -113,7 +113,7 @@ TEST(Memory, TimesCountChanges) {
 TEST(Memory, PretendsWhatItIsTold) {
   auto storage = make_memory({.alignment = 4096, .stripe_bytes = 1 << 20});
   EXPECT_EQ(storage->open("a", Access::create)->alignment(), 4096u);
-  EXPECT_EQ(storage->stripe_bytes("a"), 1u << 20);
+  EXPECT_EQ(storage->file_system("a").stripe_bytes, 1u << 20);
   EXPECT_EQ(make_memory()->open("a", Access::create)->alignment(), 1u);
 }
 

@@ -89,8 +89,12 @@ inline void check_reductions(Transport& t) {
   t.reduce(negative, Op::gcd, 0);
   EXPECT_EQ(rank == 0 ? negative[0] : 30, 30);
 
-  EXPECT_EQ(t.exclusive_sum(rank + 1), rank * (rank + 1) / 2);
-  EXPECT_EQ(t.exclusive_sum(-(std::int64_t{1} << 40)), -rank * (std::int64_t{1} << 40));
+  const exec::PrefixSum ranks = t.prefix_sum(rank + 1);
+  EXPECT_EQ(ranks.below, rank * (rank + 1) / 2);
+  EXPECT_EQ(ranks.all, size * (size + 1) / 2);
+  const exec::PrefixSum large = t.prefix_sum(-(std::int64_t{1} << 40));
+  EXPECT_EQ(large.below, -rank * (std::int64_t{1} << 40));
+  EXPECT_EQ(large.all, -size * (std::int64_t{1} << 40));
 }
 
 inline void check_broadcast(Transport& t) {

@@ -185,17 +185,14 @@ void RecordsImpl::put_all(Step& step) {
     rows_.push_back({bytes, stream.writer.signature().size(), stream.writer.payload().size()});
     bytes += rows_.back().signature_bytes + rows_.back().payload_bytes;
   }
-  const auto mine = static_cast<std::int64_t>(bytes);
-  const auto first = static_cast<std::uint64_t>(transport.exclusive_sum(mine));
-  std::int64_t all = mine;
-  transport.allreduce({&all, 1}, exec::Op::sum);
+  const exec::PrefixSum sums = transport.prefix_sum(static_cast<std::int64_t>(bytes));
   const auto streams = static_cast<std::uint64_t>(streams_.size());
   const std::uint64_t first_row = streams * static_cast<std::uint64_t>(transport.rank());
-  step.resize(data_, static_cast<std::uint64_t>(all));
+  step.resize(data_, static_cast<std::uint64_t>(sums.all));
   step.resize(table_, streams * static_cast<std::uint64_t>(transport.size()));
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     Row& row = rows_[i];
-    row.offset += first;
+    row.offset += static_cast<std::uint64_t>(sums.below);
     const auto put = [&](std::uint64_t at, std::span<const std::byte> from) {
       if (!from.empty()) {
         step.put_raw(data_, from.data(), type_of<std::uint8_t>(),

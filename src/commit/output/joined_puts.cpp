@@ -26,17 +26,23 @@ void JoinedPuts::sign(model::ByteWriter& out) const {
   out.put(calls_.size());
 }
 
+std::size_t JoinedPuts::told_values(const Description& description, int ranks) {
+  const auto varying = std::ranges::count_if(description.definitions(),
+                                             [](const auto& known) { return known.varying; });
+  return static_cast<std::size_t>(varying) * static_cast<std::size_t>(ranks);
+}
+
 void JoinedPuts::tell(const Description& description, int rank, int ranks,
-                      std::vector<std::int64_t>& told) const {
+                      std::span<std::int64_t> told) const {
   std::vector<std::uint64_t> mine(description.definitions().size(), 0);
   for (const JoinedRows& call : calls_) {
     mine[call.variable] = add_rows(mine[call.variable], call.rows);
   }
+  auto at = static_cast<std::size_t>(rank);
   for (std::size_t v = 0; v < mine.size(); ++v) {
     if (description.definitions()[v].varying) {
-      told.resize(told.size() + static_cast<std::size_t>(ranks), 0);
-      told[told.size() - static_cast<std::size_t>(ranks - rank)] =
-          static_cast<std::int64_t>(mine[v]);
+      told[at] = static_cast<std::int64_t>(mine[v]);
+      at += static_cast<std::size_t>(ranks);
     }
   }
 }

@@ -33,11 +33,12 @@ class JoinedPuts {
   /// What, if it changes on a rank, moves the rows of others.
   void sign(model::ByteWriter& out) const;
 
-  /// Appends this rank's row counts of each varying variable to what is reduced by maximum: a
-  /// number for each of `ranks`, zero but its own.
+  /// A value for each varying variable and rank.
+  static std::size_t told_values(const Description& description, int ranks);
+  /// This rank's row counts, into told_values() zeros that are reduced by maximum.
   void tell(const Description& description, int rank, int ranks,
-            std::vector<std::int64_t>& told) const;
-  /// What all ranks told, from `told` on.
+            std::span<std::int64_t> told) const;
+  /// What all ranks told.
   void learn(const Description& description, int rank, int ranks,
              std::span<const std::int64_t> told);
   const std::vector<std::uint64_t>& rows_by_rank(std::uint32_t variable) const {

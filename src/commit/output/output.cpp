@@ -1,6 +1,7 @@
 #include "commit/output/output.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -460,12 +461,16 @@ Output::Agreed Output::agree_on_touched(bool is_step, bool is_last) {
   const std::exception_ptr on_way = queue() != nullptr ? queue()->failure() : nullptr;
   // If every caller was informed by a ticket, the next commit continues.
   const bool is_news = on_way && !queue()->failure_was_reported();
-  std::int64_t head[] = {kind, ~kind, count, ~count, digest, ~digest, on_way ? 1 : 0,
-                         puts_.differ(description_) ? 1 : 0,
-                         // the lowest rank that left a step without its end, and the step
-                         unended_ ? transport_.size() - unended_->rank : 0,
-                         unended_ ? static_cast<std::int64_t>(unended_->step) : 0,
-                         puts_.join() ? 1 : 0, queue() != nullptr && queue()->is_busy() ? 1 : 0};
+  constexpr std::size_t own_values = 12;
+  std::array<std::int64_t, own_values + Puts::most_told> head{
+      kind, ~kind, count, ~count, digest, ~digest, on_way ? 1 : 0,
+      puts_.differ(description_) ? 1 : 0,
+      // the lowest rank that left a step without its end, and the step
+      unended_ ? transport_.size() - unended_->rank : 0,
+      unended_ ? static_cast<std::int64_t>(unended_->step) : 0, puts_.join() ? 1 : 0,
+      queue() != nullptr && queue()->is_busy() ? 1 : 0};
+  const std::span<std::int64_t> told = std::span(head).subspan(own_values);
+  puts_.tell(description_, told);
   const std::exception_ptr agreed =
       exec::failure_of([&] { exec::agree(transport_, is_news ? on_way : failure_, head); });
   all_end_step_ = is_step && head[0] == ~head[1];
@@ -484,7 +489,7 @@ Output::Agreed Output::agree_on_touched(bool is_step, bool is_last) {
   }
   if (head[7] != 0) {
     // Only now are the lists known to be equally long on all ranks.
-    puts_.agree(description_, head[10] != 0);
+    puts_.agree(description_, head[10] != 0, told);
   }
   return {puts_.touched(), head[11] != 0};
 }

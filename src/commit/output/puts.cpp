@@ -208,25 +208,47 @@ bool Puts::differ(const Description& description) {
   return present_signature_ != signature_;
 }
 
-void Puts::agree(const Description& description, bool any_join) {
-  const std::size_t count = description.definitions().size();
-  touched_.assign(count, {});
-  // Of what is put now, and then of what was put before a step that failed.
-  std::vector<std::int64_t> flags((has_copies_ ? 6 : 3) * count, 0);
+/// The same on ranks that know the same variables.
+std::size_t Puts::told_values(const Description& description, bool any_join) const {
+  return (has_copies_ ? 6 : 3) * description.definitions().size() +
+         (any_join ? JoinedPuts::told_values(description, transport_.size()) : 0);
+}
+
+/// Flags of what is put now, then of what was put before a step that failed, then joined rows.
+void Puts::tell_all(const Description& description, bool any_join,
+                    std::span<std::int64_t> told) const {
+  const std::size_t variables = description.definitions().size();
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    flags[3 * ((i < copied_.blocks ? count : 0) + blocks_[i].variable)] = 1;
+    told[3 * ((i < copied_.blocks ? variables : 0) + blocks_[i].variable)] = 1;
   }
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    flags[3 * ((i < copied_.rows ? count : 0) + rows_[i].variable) + 1] = 1;
+    told[3 * ((i < copied_.rows ? variables : 0) + rows_[i].variable) + 1] = 1;
   }
   for (const JoinedRows& rows : joined_.calls()) {
-    flags[3 * rows.variable + 2] = 1;
+    told[3 * rows.variable + 2] = 1;
   }
-  const std::size_t joined = flags.size();
   if (any_join) {
-    joined_.tell(description, transport_.rank(), transport_.size(), flags);
+    joined_.tell(description, transport_.rank(), transport_.size(),
+                 told.subspan(told_values(description, false)));
   }
-  transport_.allreduce(flags, exec::Op::max);
+}
+
+void Puts::tell(const Description& description, std::span<std::int64_t> told) const {
+  if (told_values(description, join()) <= told.size()) {
+    tell_all(description, join(), told);
+  }
+}
+
+void Puts::agree(const Description& description, bool any_join,
+                 std::span<const std::int64_t> told) {
+  const std::size_t count = description.definitions().size();
+  touched_.assign(count, {});
+  std::vector<std::int64_t> flags(told.begin(), told.end());
+  if (told_values(description, any_join) > told.size()) {
+    flags.assign(told_values(description, any_join), 0);
+    tell_all(description, any_join, flags);
+    transport_.allreduce(flags, exec::Op::max);
+  }
   const auto touch = [&](std::size_t v) {
     return Touch{flags[3 * v] != 0, flags[3 * v + 1] != 0, flags[3 * v + 2] != 0};
   };
@@ -240,7 +262,7 @@ void Puts::agree(const Description& description, bool any_join) {
   }
   if (any_join) {
     joined_.learn(description, transport_.rank(), transport_.size(),
-                  std::span(flags).subspan(joined));
+                  std::span(flags).subspan(told_values(description, false)));
   }
   signature_ = has_copies_ ? 0 : present_signature_;
   ++number_;

@@ -75,9 +75,15 @@ class Puts {
   /// Called on every rank, if copy_earlier() has copied on all: agree() tells what was copied from
   /// what is put later, and drops it where any rank has put the variable anew.
   void keep_copies() noexcept { has_copies_ = true; }
+  static constexpr std::size_t most_told = 48;
+  /// Local. What agree() needs of this rank, into `most_told` zeros that are reduced by maximum
+  /// over all ranks before it; nothing where there are more variables, or more ranks that join.
+  void tell(const Description& description, std::span<std::int64_t> told) const;
   /// Collective, if those of any rank changed: which variables any rank has put, and where
-  /// `any_join`, how many rows the ranks join.
-  void agree(const Description& description, bool any_join);
+  /// `any_join`, how many rows the ranks join. `told` is the result of the reduction, if there was
+  /// one.
+  void agree(const Description& description, bool any_join,
+             std::span<const std::int64_t> told = {});
   const std::vector<Touch>& touched() const noexcept { return touched_; }
   /// Of every rank, in order; empty where none was joined.
   const std::vector<std::uint64_t>& joined_rows(std::uint32_t variable) const {
@@ -103,6 +109,9 @@ class Puts {
                       Check check);
 
  private:
+  std::size_t told_values(const Description& description, bool any_join) const;
+  void tell_all(const Description& description, bool any_join, std::span<std::int64_t> told) const;
+
   std::uint64_t signature_of(const Description& description) const;
   void drop_copies(std::uint32_t variable);
 

@@ -9,10 +9,10 @@ namespace sluice::commit {
 class SingleOutput final : public Output {
  public:
   /// Collective.
-  SingleOutput(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+  SingleOutput(exec::Transport& transport, storage::Storage& storage, const Place& place,
                Opening opening, const Options& options)
-      : Output(transport, storage, path, options),
-        file_(transport, storage, path, opening, options) {
+      : Output(transport, storage, place.path, options),
+        file_(transport, storage, place, opening, options) {
     adopt(file_.variables().definitions(), file_.variables().steps(), opening != Opening::append,
           file_.variables().format());
   }

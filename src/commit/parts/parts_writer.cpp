@@ -170,14 +170,18 @@ void PartsWriter::make_file() {
       // Otherwise a crash may remove the folder of a valid index.
       storage_.sync_directory(place_.folder);
     }
-    out.put(free_path());
+    const std::string path = free_path();
+    out.put(path);
+    PlaceFacts::of(storage_, path).write_to(out);
     out.put(place_.number);
     out.put(draw_id());
   });
   path_ = in.get_string();
+  const PlaceFacts facts = PlaceFacts::read_from(in);
   place_.number = in.get<std::uint64_t>();
   part_id_ = in.get<std::uint64_t>();
-  file_ = std::make_unique<FileWriter>(group_, storage_, path_, Opening::create, options_);
+  file_ = std::make_unique<FileWriter>(group_, storage_, Place{path_, facts}, Opening::create,
+                                       options_);
   const std::string group = layout::hdf5::group_name;
   file_->set_attribute(
       {group, layout::hdf5::set_id_name, std::bit_cast<std::int64_t>(place_.set_id)});
@@ -256,7 +260,7 @@ void PartsWriter::place(const std::vector<Definition>& definitions, const FileCo
     w.total = static_cast<std::uint64_t>(volumes[slot[w.variable]]);
     const bool listed = known.hull.volume() != w.total;
     known.offset =
-        listed ? static_cast<std::uint64_t>(group_.exclusive_sum(own[slot[w.variable]])) : 0;
+        listed ? static_cast<std::uint64_t>(group_.prefix_sum(own[slot[w.variable]]).below) : 0;
     known.dataset = choose(definition, known, listed, listed ? Dims{w.total} : known.hull.count);
   }
 }

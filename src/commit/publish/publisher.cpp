@@ -112,8 +112,8 @@ void Publisher::restore_time() noexcept {
     return;
   }
   try {
-    check_lease();
     if (file_->modified_ns() != modified_ns_) {
+      check_lease();
       stamp(*file_, modified_ns_);
     }
   } catch (const std::exception&) {

@@ -4,8 +4,6 @@
 #include <chrono>
 #include <utility>
 
-#include "commit/publish/agreed_path.hpp"
-#include "commit/write/choice.hpp"
 #include "exec/device_memory.hpp"
 #include "exec/transport/agree.hpp"
 #include "exec/transport/waiting.hpp"
@@ -38,9 +36,13 @@ struct SessionFiles {
 
 Sessions::Sessions(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
                    const std::string& path, Opening opening, const Options& options)
+    : Sessions(transport, storage, agreed_place(transport, *storage, path), opening, options) {}
+
+Sessions::Sessions(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
+                   const Place& place, Opening opening, const Options& options)
     : transport_(transport),
       storage_(std::move(storage)),
-      path_(agreed_path(transport, *storage_, path)),
+      path_(place.path),
       opening_(opening),
       options_(options),
       beside_(SessionFiles::of_thread()),
@@ -54,7 +56,7 @@ Sessions::Sessions(exec::Transport& transport, std::shared_ptr<storage::Storage>
   if (reads()) {
     chosen.writers = options_.readers;
   }
-  const plan::WriterChoice choice = choose_writers(transport_, *storage_, path_, chosen);
+  const plan::WriterChoice choice = choose_writers(chosen, place.facts);
   const plan::Topology topology = topology_of(transport_, choice);
   tiles_ = plan::SessionTiles(plan::writer_list(topology, choice), choice.tile_bytes);
   piece_bytes_ = session_piece_bytes(tiles_, options_.budget_bytes);

@@ -29,6 +29,7 @@
 #include "commit/session/session_messages.hpp"
 #include "commit/session/session_owner.hpp"
 #include "commit/session/session_reads.hpp"
+#include "commit/write/choice.hpp"
 #include "exec/transport/transport.hpp"
 #include "sluice/options.hpp"
 #include "storage/own_process.hpp"
@@ -98,6 +99,9 @@ class Sessions {
   void barrier(const std::string& what);
   void end_all(const std::optional<SessionKey>& only);
   std::exception_ptr failure_of(const std::optional<SessionKey>& only);
+
+  Sessions(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
+           const Place& place, Opening opening, const Options& options);
 
   exec::Transport& transport_;
   const std::shared_ptr<storage::Storage> storage_;

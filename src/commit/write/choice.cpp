@@ -22,54 +22,71 @@ bool deals_in_turn(const std::string& tiles, const model::FileSystemFacts& facts
 
 }  // namespace
 
-plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& storage,
-                                  const std::string& path, const Options& options,
-                                  plan::MachineRates* rates) {
+PlaceFacts PlaceFacts::of(storage::Storage& storage, const std::string& path) {
+  return {storage.file_system(path), static_cast<int>(exec::node_cores())};
+}
+
+void PlaceFacts::write_to(model::ByteWriter& out) const {
+  out.put(file_system.kind);
+  out.put(file_system.reach);
+  out.put(file_system.stripe_bytes);
+  out.put(file_system.stripes);
+  out.put(node_cores);
+}
+
+PlaceFacts PlaceFacts::read_from(model::ByteReader& in) {
+  PlaceFacts facts;
+  facts.file_system.kind = in.get_string();
+  facts.file_system.reach = in.get<model::Reach>();
+  facts.file_system.stripe_bytes = in.get<std::uint64_t>();
+  facts.file_system.stripes = in.get<std::uint32_t>();
+  facts.node_cores = in.get<int>();
+  return facts;
+}
+
+Place agreed_place(exec::Transport& transport, storage::Storage& storage, const std::string& path) {
   auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
-    const model::FileSystemFacts facts = storage.file_system(path);
-    const std::uint64_t stripe =
-        options.stripe_bytes != 0 ? options.stripe_bytes : facts.stripe_bytes;
-    const std::uint64_t tile = options.tile_bytes != 0 ? options.tile_bytes : stripe;
-    out.put(options.writers);
-    out.put(options.first_writer);
-    out.put(options.writer_spacing);
-    out.put(options.writer_map);
-    out.put(deals_in_turn(options.tiles, facts));
-    out.put(tile != 0 ? tile : plan::default_tile_bytes);
-    out.put(options.budget_bytes);
-    out.put(options.coalesce);
-    out.put(options.coalesce_bytes);
-    out.put(facts.kind);
-    out.put(facts.reach);
-    out.put(stripe);
-    out.put(facts.stripes);
-    out.put(static_cast<int>(exec::node_cores()));
+    const std::string real = storage.real_path(path);
+    out.put(real);
+    PlaceFacts::of(storage, real).write_to(out);
   });
+  Place place;
+  place.path = in.get_string();
+  place.facts = PlaceFacts::read_from(in);
+  return place;
+}
+
+std::uint64_t stripe_of(const Options& options, const PlaceFacts& facts) {
+  return options.stripe_bytes != 0 ? options.stripe_bytes : facts.file_system.stripe_bytes;
+}
+
+plan::WriterChoice choose_writers(const Options& options, const PlaceFacts& facts) {
+  const std::uint64_t stripe = stripe_of(options, facts);
+  const std::uint64_t tile = options.tile_bytes != 0 ? options.tile_bytes : stripe;
   plan::WriterChoice choice;
-  choice.writers = in.get<int>();
-  choice.first_writer = in.get<int>();
-  choice.writer_spacing = in.get<int>();
-  choice.writer_map = in.get_string();
-  choice.cyclic = in.get<bool>();
-  choice.tile_bytes = in.get<std::uint64_t>();
-  choice.budget_bytes = in.get<std::uint64_t>();
-  choice.gathers = in.get<bool>();
-  choice.coalesce_bytes = in.get<std::uint64_t>();
-  if (rates != nullptr) {
-    model::FileSystemFacts facts;
-    facts.kind = in.get_string();
-    facts.reach = in.get<model::Reach>();
-    facts.stripe_bytes = in.get<std::uint64_t>();
-    facts.stripes = in.get<std::uint32_t>();
-    *rates = plan::rates_of(facts, in.get<int>());
-  }
+  choice.writers = options.writers;
+  choice.first_writer = options.first_writer;
+  choice.writer_spacing = options.writer_spacing;
+  choice.writer_map = options.writer_map;
+  choice.cyclic = deals_in_turn(options.tiles, facts.file_system);
+  choice.tile_bytes = tile != 0 ? tile : plan::default_tile_bytes;
+  choice.budget_bytes = options.budget_bytes;
+  choice.gathers = options.coalesce;
+  choice.coalesce_bytes = options.coalesce_bytes;
   return choice;
 }
 
-FilesChoice choose_files(exec::Transport& transport, storage::Storage& storage,
-                         const std::string& path, const Options& options) {
+plan::MachineRates rates_of(const Options& options, const PlaceFacts& facts) {
+  model::FileSystemFacts file_system = facts.file_system;
+  file_system.stripe_bytes = stripe_of(options, facts);
+  return plan::rates_of(file_system, facts.node_cores);
+}
+
+FilesChoice choose_files(exec::Transport& transport, const Options& options,
+                         const PlaceFacts& facts) {
   plan::Input input;
-  input.choice = choose_writers(transport, storage, path, options, &input.rates);
+  input.choice = choose_writers(options, facts);
+  input.rates = rates_of(options, facts);
   input.topology = plan::pretend(topology_of(transport, input.choice), options.ranks_per_node);
   auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
     const plan::Decision decision = plan::decide_files(input);

@@ -1,22 +1,47 @@
-// The options about who writes, made the same on every rank.
+// Where a file is, and the options about who writes it, the same on every rank.
 #pragma once
 
 #include <string>
 
 #include "exec/transport/transport.hpp"
+#include "model/bytes.hpp"
+#include "model/file_system.hpp"
+#include "plan/machine_rates.hpp"
 #include "plan/plan.hpp"
 #include "sluice/options.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::commit {
 
-/// Collective. Rank 0's options are used; tile_bytes 0 becomes the stripe of the file system that
-/// holds `path`, else the default. `rates`, unless null, gets what rank 0 detects of that file
-/// system and of its node; null on all ranks or on none. Error invalid_argument, on every rank, if
-/// `tiles` is invalid.
-plan::WriterChoice choose_writers(exec::Transport& transport, storage::Storage& storage,
-                                  const std::string& path, const Options& options,
-                                  plan::MachineRates* rates = nullptr);
+/// What rank 0 detects of the place of a file; the same on every rank.
+struct PlaceFacts {
+  model::FileSystemFacts file_system;
+  int node_cores = 1;
+
+  /// Local.
+  static PlaceFacts of(storage::Storage& storage, const std::string& path);
+  void write_to(model::ByteWriter& out) const;
+  static PlaceFacts read_from(model::ByteReader& in);
+};
+
+/// The file that all ranks mean.
+struct Place {
+  std::string path;
+  PlaceFacts facts;
+};
+
+/// Collective. agreed_path(), and what is known of it.
+Place agreed_place(exec::Transport& transport, storage::Storage& storage, const std::string& path);
+
+/// Of the options, else of the file system; 0: none.
+std::uint64_t stripe_of(const Options& options, const PlaceFacts& facts);
+
+/// Of options and facts that are the same on every rank; tile_bytes 0 becomes the stripe of the
+/// file system, else the default. Error invalid_argument if `tiles` is invalid.
+plan::WriterChoice choose_writers(const Options& options, const PlaceFacts& facts);
+
+/// What strategy auto calculates with there.
+plan::MachineRates rates_of(const Options& options, const PlaceFacts& facts);
 
 /// How an output is opened if it may consist of several files.
 struct FilesChoice {
@@ -25,8 +50,8 @@ struct FilesChoice {
 };
 
 /// Collective. The result of plan::decide_files() on rank 0; the same on every rank.
-FilesChoice choose_files(exec::Transport& transport, storage::Storage& storage,
-                         const std::string& path, const Options& options);
+FilesChoice choose_files(exec::Transport& transport, const Options& options,
+                         const PlaceFacts& facts);
 
 /// Collective. The ranks and nodes of a transport, as far as `choice` uses them.
 plan::Topology topology_of(exec::Transport& transport, const plan::WriterChoice& choice);

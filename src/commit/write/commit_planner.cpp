@@ -15,12 +15,11 @@ using layout::PlannerOptions;
 namespace {
 
 PlannerOptions planner_options(const Options& options, storage::Storage& storage,
-                               const std::string& path) {
+                               const Place& place) {
   constexpr std::uint64_t page = 4096;
-  const std::uint64_t stripe =
-      options.stripe_bytes != 0 ? options.stripe_bytes : storage.stripe_bytes(path);
+  const std::uint64_t stripe = stripe_of(options, place.facts);
   PlannerOptions planner;
-  planner.whole_objects = storage.whole_files(path) != nullptr;
+  planner.whole_objects = storage.whole_files(place.path) != nullptr;
   planner.branch = options.branch;
   planner.tags = options.tags;
   if (!codec::parse_pipeline(options.compress, 1).empty()) {
@@ -86,13 +85,13 @@ void refuse_together(const storage::Storage& storage, const std::string& path,
   }
 }
 
-CommitPlanner::CommitPlanner(storage::Storage& storage, const std::string& path, Opening opening,
+CommitPlanner::CommitPlanner(storage::Storage& storage, const Place& place, Opening opening,
                              const Options& options, std::uint64_t writers, bool has_own_file)
-    : storage_(storage), path_(path) {
-  if (opening == Opening::create && storage.exists(path)) {
-    throw Error(Code::exists, path + ": exists already: choose another name or Mode::write");
+    : storage_(storage), path_(place.path) {
+  if (opening == Opening::create && storage.exists(path_)) {
+    throw Error(Code::exists, path_ + ": exists already: choose another name or Mode::write");
   }
-  PlannerOptions settings = planner_options(options, storage, path);
+  PlannerOptions settings = planner_options(options, storage, place);
   settings.writers = writers;
   planner_ = open(opening, options, settings, has_own_file);
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "commit/publish/publisher.hpp"
+#include "commit/write/choice.hpp"
 #include "commit/write/file_commit.hpp"
 #include "exec/encode/round_encoder.hpp"
 #include "layout/formats.hpp"
@@ -58,7 +59,7 @@ class CommitPlanner {
 
   /// Creates the file, or opens it to append. `has_own_file`: the planner reads through a
   /// descriptor of its own, because the publisher's is used by another thread.
-  CommitPlanner(storage::Storage& storage, const std::string& path, Opening opening,
+  CommitPlanner(storage::Storage& storage, const Place& place, Opening opening,
                 const Options& options, std::uint64_t writers, bool has_own_file);
   ~CommitPlanner();
   CommitPlanner(const CommitPlanner&) = delete;

@@ -69,25 +69,31 @@ DataWriter::DataWriter(exec::Transport& transport, storage::Storage& storage,
   const int own_index = openers.index_of(transport.rank());
   writers_ = openers.size();
   writer_index_ = static_cast<std::uint64_t>(std::max(own_index, 0));
-  exec::together(transport, [&] {
-    const bool writes = own_index >= 0;
-    // Not for a group of the ranks: each group has another file.
-    const bool together = storage.ranks_together() == transport.size();
-    if (together) {
-      own_file_ = std::make_unique<ReopenableFile>(
-          storage, storage.open_together(present_path, storage::Access::read_write, writes));
-    } else if (writes && (publisher == nullptr || in_background_)) {
-      own_file_ =
-          std::make_unique<ReopenableFile>(storage, present_path, storage::Access::read_write);
-    }
-    if (writes) {
-      file_ = own_file_ ? own_file_.get() : &publisher->file();
-    }
-    if (writes && in_background_ && has_thread()) {
-      // Here, where all ranks learn of it if the thread cannot be started.
-      buffers_.writer.submit([](bool) {});
-    }
-  });
+  // Not for a group of the ranks: each group has another file.
+  const bool together = storage.ranks_together() == transport.size();
+  const bool root_writes_alone = openers.size() == 1 && openers.index_of(0) == 0;
+  if (root_writes_alone && !together && !in_background_) {
+    file_ = publisher != nullptr ? &publisher->file() : nullptr;  // which has been opened
+    return;
+  }
+  exec::together(transport, [&] { open_own(present_path, own_index >= 0, together); });
+}
+
+void DataWriter::open_own(const std::string& present_path, bool writes, bool together) {
+  if (together) {
+    own_file_ = std::make_unique<ReopenableFile>(
+        storage_, storage_.open_together(present_path, storage::Access::read_write, writes));
+  } else if (writes && (publisher_ == nullptr || in_background_)) {
+    own_file_ =
+        std::make_unique<ReopenableFile>(storage_, present_path, storage::Access::read_write);
+  }
+  if (writes) {
+    file_ = own_file_ ? own_file_.get() : &publisher_->file();
+  }
+  if (writes && in_background_ && has_thread()) {
+    // Here, where all ranks learn of it if the thread cannot be started.
+    buffers_.writer.submit([](bool) {});
+  }
 }
 
 std::size_t DataWriter::encoding_threads() const {
@@ -114,10 +120,9 @@ void DataWriter::number_words(const FileCommit& commit, StagedCommit& staged) {
       }
     }
     words_.blocks_number = 0;
-    auto all = static_cast<std::int64_t>(words);
-    words_.first = static_cast<std::uint64_t>(transport_.exclusive_sum(all));
-    transport_.allreduce({&all, 1}, exec::Op::sum);
-    words_ = {commit.blocks_number, words_.first, static_cast<std::uint64_t>(all)};
+    const exec::PrefixSum sums = transport_.prefix_sum(static_cast<std::int64_t>(words));
+    words_ = {commit.blocks_number, static_cast<std::uint64_t>(sums.below),
+              static_cast<std::uint64_t>(sums.all)};
   }
   staged.first_word = words_.first;
   staged.words = words_.all;

@@ -89,6 +89,7 @@ class DataWriter {
   double waited_s() const;
 
  private:
+  void open_own(const std::string& present_path, bool writes, bool together);
   void number_words(const FileCommit& commit, StagedCommit& staged);
 
   // What the ranks exchanged about their blocks when these had that number.

@@ -9,14 +9,14 @@
 
 namespace sluice::commit {
 
-FileWriter::FileWriter(exec::Transport& transport, storage::Storage& storage,
-                       const std::string& path, Opening opening, const Options& options)
+FileWriter::FileWriter(exec::Transport& transport, storage::Storage& storage, const Place& place,
+                       Opening opening, const Options& options)
     : transport_(transport),
       storage_(storage),
-      path_(path),
+      path_(place.path),
       options_(options),
-      plans_(transport, storage, path, options, variables_) {
-  const std::string present_path = open(opening);
+      plans_(transport, storage, place, options, variables_) {
+  const std::string present_path = open(opening, place);
   data_ = std::make_unique<DataWriter>(transport, storage, present_path, options_, variables_,
                                        plans_, planner_ ? &planner_->publisher() : nullptr);
   make_queue();
@@ -25,11 +25,11 @@ FileWriter::FileWriter(exec::Transport& transport, storage::Storage& storage,
 FileWriter::~FileWriter() = default;
 
 /// Returns the present path of the file.
-std::string FileWriter::open(Opening opening) {
+std::string FileWriter::open(Opening opening, const Place& place) {
   const plan::Strategy& strategy = plans_.strategy();
   const auto message = exec::on_root(transport_, [&] {
     planner_ = std::make_unique<CommitPlanner>(
-        storage_, path_, opening, options_,
+        storage_, place, opening, options_,
         plan::count_writers(strategy, plans_.topology(), plans_.choice()), strategy.in_background);
     return planner_->known();
   });

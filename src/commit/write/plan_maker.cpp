@@ -5,7 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include "commit/write/choice.hpp"
 #include "model/clock.hpp"
 
 namespace sluice::commit {
@@ -27,18 +26,18 @@ std::vector<const layout::Placement*> by_variable(const layout::CommitPlan& plac
 
 }  // namespace
 
-PlanMaker::PlanMaker(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+PlanMaker::PlanMaker(exec::Transport& transport, storage::Storage& storage, const Place& place,
                      const Options& options, const FileVariables& variables)
     : transport_(transport),
       variables_(variables),
       strategy_(plan::strategy(options.strategy)),
-      choice_(
-          choose_writers(transport, storage, path, options, strategy_.chooses ? &rates_ : nullptr)),
+      rates_(rates_of(options, place.facts)),
+      choice_(choose_writers(options, place.facts)),
       topology_(topology_of(transport, choice_)),
-      by_objects_(storage.whole_files(path) != nullptr) {
+      by_objects_(storage.whole_files(place.path) != nullptr) {
   if (strategy_.in_background && storage.ranks_together() != 0) {
     throw Error(Code::unsupported,
-                path + ": strategy " + strategy_.name +
+                place.path + ": strategy " + strategy_.name +
                     " writes in the background, which storage mpiio cannot: use storage direct or "
                     "posix" +
                     (strategy_.within_part == nullptr

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "commit/write/choice.hpp"
 #include "commit/write/file_variables.hpp"
 #include "exec/transport/transport.hpp"
 #include "layout/layout.hpp"
@@ -23,7 +24,7 @@ class PlanMaker {
  public:
   /// Collective. Error unsupported if the strategy writes in the background and the storage cannot.
   /// `variables` must outlive the object.
-  PlanMaker(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+  PlanMaker(exec::Transport& transport, storage::Storage& storage, const Place& place,
             const Options& options, const FileVariables& variables);
 
   const plan::Strategy& strategy() const noexcept { return strategy_; }
@@ -76,7 +77,7 @@ class PlanMaker {
   exec::Transport& transport_;
   const FileVariables& variables_;
   const plan::Strategy& strategy_;
-  plan::MachineRates rates_;  ///< where the strategy looks at it; before choice_, which sets it
+  const plan::MachineRates rates_;
   const plan::WriterChoice choice_;
   const plan::Topology topology_;
   const bool by_objects_;

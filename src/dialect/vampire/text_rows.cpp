@@ -288,7 +288,7 @@ std::vector<double> read_text_rows(exec::Transport& transport, storage::Storage&
     parsed = parse_share(storage, set, columns, transport.rank(), transport.size());
   });
   check_counts(transport, set, parsed);
-  const std::uint64_t mine_first = transport.exclusive_sum(parsed.rows);
+  const auto mine_first = static_cast<std::uint64_t>(transport.prefix_sum(parsed.rows).below);
   const Range wish{first, count};
   const auto wishes = transport.allgather(std::as_bytes(std::span(&wish, 1)));
   const auto received = transport.exchange(parcels_for(wishes, parsed, mine_first, columns));

@@ -132,11 +132,9 @@ SnapshotWriter::SnapshotWriter(exec::Transport& transport,
       options_(std::move(options)),
       rows_(rows) {
   options_.text |= options_.mode == Mode::legacy;
-  const auto mine = static_cast<std::int64_t>(rows);
-  first_ = static_cast<std::uint64_t>(transport.exclusive_sum(mine));
-  std::int64_t all = mine;
-  transport.allreduce({&all, 1}, exec::Op::sum);
-  atoms_ = static_cast<std::uint64_t>(all);
+  const exec::PrefixSum sums = transport.prefix_sum(static_cast<std::int64_t>(rows));
+  first_ = static_cast<std::uint64_t>(sums.below);
+  atoms_ = static_cast<std::uint64_t>(sums.all);
   is_assigned_ = !options_.rows_of_file.empty();
   rows_of_file_ = is_assigned_ ? options_.rows_of_file : rows_by_rank(transport, rows, options_);
   exec::together(transport_, [&] {
@@ -212,7 +210,7 @@ void SnapshotWriter::text_extents(const Rows& rows, const std::vector<FilePart>&
     }
     own += static_cast<std::int64_t>(text.size());
   }
-  std::int64_t at = transport_.exclusive_sum(own);
+  std::int64_t at = transport_.prefix_sum(own).below;
   std::vector<std::int64_t> file_begin(rows_of_file_.size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].row_in_file == 0) {

@@ -42,14 +42,12 @@ Displacements::Displacements(exec::Transport& transport, storage::Storage& stora
       });
     }
   });
-  auto all = static_cast<std::int64_t>(rows_);
-  transport.allreduce({&all, 1}, exec::Op::sum);
-  if (static_cast<std::uint64_t>(all) != head_.nodes) {
+  const exec::PrefixSum rows = transport.prefix_sum(static_cast<std::int64_t>(rows_));
+  if (static_cast<std::uint64_t>(rows.all) != head_.nodes) {
     throw Error(Code::format, path_ + ":1: says that it has " + std::to_string(head_.nodes) +
-                                  " nodes, and has " + std::to_string(all));
+                                  " nodes, and has " + std::to_string(rows.all));
   }
-  first_row_ =
-      static_cast<std::uint64_t>(transport.exclusive_sum(static_cast<std::int64_t>(rows_)));
+  first_row_ = static_cast<std::uint64_t>(rows.below);
 }
 
 void Displacements::open(storage::Storage& storage, exec::Transport& transport) {

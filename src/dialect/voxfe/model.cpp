@@ -164,14 +164,13 @@ void Model::settle(const Scan& scan) {
                                        " for " + std::to_string(voxels_) +
                                        " voxels: is a coordinate wrong?");
   }
-  std::int64_t all = scan.rows;
-  transport_.allreduce({&all, 1}, exec::Op::sum);
-  if (static_cast<std::uint64_t>(all) != voxels_) {
+  const exec::PrefixSum rows = transport_.prefix_sum(scan.rows);
+  if (static_cast<std::uint64_t>(rows.all) != voxels_) {
     throw Error(Code::format, path_ + ":2: says that it has " + std::to_string(voxels_) +
-                                  " voxels, and has " + std::to_string(all));
+                                  " voxels, and has " + std::to_string(rows.all));
   }
   rows_ = static_cast<std::uint64_t>(scan.rows);
-  first_row_ = static_cast<std::uint64_t>(transport_.exclusive_sum(scan.rows));
+  first_row_ = static_cast<std::uint64_t>(rows.below);
   const auto everybody = transport_.allgather(std::as_bytes(std::span(&scan, 1)));
   in_order_ = true;
   std::int64_t last_element = 0;

@@ -130,15 +130,16 @@ class CarriedTransport : public Transport {
     }
   }
 
-  std::int64_t exclusive_sum(std::int64_t value) override {
-    const auto all = allgather(bytes_of(value));
-    std::int64_t sum = 0;
-    for (int below = 0; below < rank_; ++below) {
+  PrefixSum prefix_sum(std::int64_t value) override {
+    const auto entries = allgather(bytes_of(value));
+    PrefixSum sums;
+    for (int rank = 0; rank < size(); ++rank) {
       std::int64_t theirs = 0;
-      std::memcpy(&theirs, all[static_cast<std::size_t>(below)].data(), sizeof theirs);
-      sum += theirs;
+      std::memcpy(&theirs, entries[static_cast<std::size_t>(rank)].data(), sizeof theirs);
+      sums.below = rank == rank_ ? sums.all : sums.below;
+      sums.all = combine(sums.all, theirs, Op::sum);
     }
-    return sum;
+    return sums;
   }
 
   void broadcast(std::vector<std::byte>& bytes, int root) override {

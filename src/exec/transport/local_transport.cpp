@@ -55,7 +55,7 @@ class LocalRank final : public Transport {
   void barrier() override;
   void allreduce(std::span<std::int64_t> values, Op op) override;
   void reduce(std::span<std::int64_t> values, Op op, int root) override;
-  std::int64_t exclusive_sum(std::int64_t value) override;
+  PrefixSum prefix_sum(std::int64_t value) override;
   void broadcast(Bytes& bytes, int root) override;
   std::vector<Bytes> gather(std::span<const std::byte> bytes, int root) override;
   std::vector<Bytes> allgather(std::span<const std::byte> bytes) override;
@@ -180,18 +180,18 @@ void LocalRank::reduce(std::span<std::int64_t> values, Op op, int root) {
   leave(call);
 }
 
-std::int64_t LocalRank::exclusive_sum(std::int64_t value) {
-  LocalCall& call = enter(Verb::exclusive_sum);
+PrefixSum LocalRank::prefix_sum(std::int64_t value) {
+  LocalCall& call = enter(Verb::prefix_sum);
   call.values.resize(at(size()));
   call.values[at(member_)] = value;
-  const std::vector<int> lower = ranks_below(member_);
-  await(call, call.early ? lower : ranks_below(size()));
-  std::int64_t sum = 0;
-  for (int rank : lower) {
-    sum = combine(sum, call.values[at(rank)], Op::sum);
+  await_all(call);
+  PrefixSum sums;
+  for (int rank = 0; rank < size(); ++rank) {
+    sums.below = rank == member_ ? sums.all : sums.below;
+    sums.all = combine(sums.all, call.values[at(rank)], Op::sum);
   }
   leave(call);
-  return sum;
+  return sums;
 }
 
 void LocalRank::broadcast(Bytes& bytes, int root) {

@@ -201,30 +201,51 @@ void mpi_reduce(MpiCore& core, std::span<std::int64_t> values, Op op, int root) 
       values, [&](std::span<std::int64_t> slice) { reduce_slice_to_root(core, tree, slice, op); });
 }
 
-std::int64_t mpi_exclusive_sum(MpiCore& core, std::int64_t value) {
-  core.enter(Verb::exclusive_sum);
-  std::int64_t below = 0;
-  std::int64_t through = value;  // of the last 2^k ranks, this one included
+// Recursive doubling over a power of two of groups. The first ranks form groups of two where there
+// are more ranks than groups: the lower one speaks for both.
+PrefixSum mpi_prefix_sum(MpiCore& core, std::int64_t value) {
+  core.enter(Verb::prefix_sum);
+  const int rank = core.rank();
+  const int groups = static_cast<int>(std::bit_floor(static_cast<unsigned>(core.size())));
+  const int pairs = core.size() - groups;
+  const bool is_paired = rank < 2 * pairs;
   Batch batch;
-  std::vector<std::byte>& mine = batch.buffer(sizeof value);
-  std::vector<std::byte>& theirs = batch.buffer(sizeof value);
-  for (int distance = 1; distance < core.size(); distance *= 2) {
-    batch.clear();
-    std::memcpy(mine.data(), &through, sizeof through);
-    if (core.rank() + distance < core.size()) {
-      core.post_send(batch, core.rank() + distance, core.tag(), mine);
-    }
-    if (core.rank() - distance >= 0) {
-      core.post_receive(batch, core.rank() - distance, core.tag(), theirs);
-    }
+  std::vector<std::byte>& mine = batch.buffer(sizeof(PrefixSum));
+  std::vector<std::byte>& theirs = batch.buffer(sizeof(PrefixSum));
+  const auto send = [&](int to, int phase, const PrefixSum& sums) {
+    std::memcpy(mine.data(), &sums, sizeof sums);
+    core.post_send(batch, to, core.tag(phase), mine);
+  };
+  const auto wait_for = [&](int from, int phase) {
+    core.post_receive(batch, from, core.tag(phase), theirs);
     core.wait(batch);
-    if (core.rank() - distance >= 0) {
-      const std::int64_t sum = as_values(theirs)[0];
-      below = combine(below, sum, Op::sum);
-      through = combine(through, sum, Op::sum);
-    }
+    batch.clear();
+    PrefixSum sums;
+    std::memcpy(&sums, theirs.data(), sizeof sums);
+    return sums;
+  };
+  if (is_paired && rank % 2 == 1) {
+    send(rank - 1, 0, {0, value});
+    return wait_for(rank - 1, 2);
   }
-  return below;
+  PrefixSum sums{0, value};
+  if (is_paired) {
+    sums.all = combine(sums.all, wait_for(rank + 1, 0).all, Op::sum);
+  }
+  const int group = is_paired ? rank / 2 : rank - pairs;
+  for (int distance = 1; distance < groups; distance *= 2) {
+    const int other = group ^ distance;
+    const int speaker = other < pairs ? 2 * other : other + pairs;
+    send(speaker, 1, sums);
+    const std::int64_t sum = wait_for(speaker, 1).all;
+    sums.below = other < group ? combine(sums.below, sum, Op::sum) : sums.below;
+    sums.all = combine(sums.all, sum, Op::sum);
+  }
+  if (is_paired) {
+    send(rank + 1, 2, {combine(sums.below, value, Op::sum), sums.all});
+    core.wait(batch);
+  }
+  return sums;
 }
 
 void mpi_broadcast(MpiCore& core, std::vector<std::byte>& bytes, int root) {

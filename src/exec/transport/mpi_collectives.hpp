@@ -31,7 +31,7 @@ class PolledBarrier {
 void mpi_barrier(MpiCore& core);
 void mpi_allreduce(MpiCore& core, std::span<std::int64_t> values, Op op);
 void mpi_reduce(MpiCore& core, std::span<std::int64_t> values, Op op, int root);
-std::int64_t mpi_exclusive_sum(MpiCore& core, std::int64_t value);
+PrefixSum mpi_prefix_sum(MpiCore& core, std::int64_t value);
 void mpi_broadcast(MpiCore& core, std::vector<std::byte>& bytes, int root);
 std::vector<std::vector<std::byte>> mpi_gather(MpiCore& core, std::span<const std::byte> bytes,
                                                int root);

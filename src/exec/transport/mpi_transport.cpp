@@ -83,9 +83,7 @@ class MpiTransport final : public Transport {
   void reduce(std::span<std::int64_t> values, Op op, int root) override {
     mpi_reduce(*core_, values, op, root);
   }
-  std::int64_t exclusive_sum(std::int64_t value) override {
-    return mpi_exclusive_sum(*core_, value);
-  }
+  PrefixSum prefix_sum(std::int64_t value) override { return mpi_prefix_sum(*core_, value); }
   void broadcast(std::vector<std::byte>& bytes, int root) override {
     mpi_broadcast(*core_, bytes, root);
   }
@@ -280,19 +278,21 @@ mpi::Comm duplicate(mpi::Comm comm, double timeout_s) {
 struct AgreedAtOpen {
   MpiChannels::State state;
   bool has_failed;  ///< on some rank
+  bool are_alike;   ///< all gave the same digest
 };
 
 // What the ranks agree on before an open. Error divergent, the same on all, if ranks_per_node
 // differs: some would use places that are known where others ask for theirs.
 AgreedAtOpen agree_at_open(mpi::Comm comm, const MpiChannels::State& mine,
-                           const MpiOptions& options, bool has_failed) {
+                           const MpiOptions& options, std::uint64_t digest, bool has_failed) {
   if (mpi::comms().size(comm) == 1) {
-    return {mine, false};
+    return {mine, false, true};
   }
   constexpr std::size_t states = std::tuple_size_v<MpiChannels::State>;
+  constexpr std::size_t halves = states + 3;  // of the digest, and of its complement
   struct Agreeing {
-    std::array<int, states + 3> mine;
-    std::array<int, states + 3> all;
+    std::array<int, halves + 4> mine;
+    std::array<int, halves + 4> all;
     mpi::Request request;
   };
   auto agreeing = std::make_unique<Agreeing>();
@@ -300,6 +300,11 @@ AgreedAtOpen agree_at_open(mpi::Comm comm, const MpiChannels::State& mine,
   agreeing->mine[states] = options.ranks_per_node;
   agreeing->mine[states + 1] = -options.ranks_per_node;
   agreeing->mine[states + 2] = static_cast<int>(has_failed);
+  for (std::size_t half = 0; half < 2; ++half) {
+    const int value = static_cast<int>(static_cast<std::uint32_t>(digest >> (32 * half)));
+    agreeing->mine[halves + 2 * half] = value;
+    agreeing->mine[halves + 2 * half + 1] = ~value;
+  }
   const int rank = mpi::comms().rank(comm);
   if (mpi::comms().start_all_max(agreeing->mine, agreeing->all, comm, agreeing->request) !=
       mpi::success) {
@@ -319,7 +324,10 @@ AgreedAtOpen agree_at_open(mpi::Comm comm, const MpiChannels::State& mine,
   }
   MpiChannels::State all{};
   std::copy_n(agreeing->all.begin(), states, all.begin());
-  return {all, any_failed};
+  const auto is_alike = [&](std::size_t half) {
+    return agreeing->all[halves + 2 * half] == ~agreeing->all[halves + 2 * half + 1];
+  };
+  return {all, any_failed, is_alike(0) && is_alike(1)};
 }
 
 // Error wrong_state or invalid_argument if nothing can be opened on it.
@@ -372,37 +380,42 @@ std::unique_ptr<Transport> connect(mpi::Comm own, const MpiChannels::State& all,
 }
 
 // `failure` is this rank's (null: none). One of any rank is thrown on every rank.
-std::unique_ptr<Transport> connect_or_fail(const Comm& comm, MpiOptions options,
-                                           const std::exception_ptr& failure) {
+OpenedTransport connect_or_fail(const Comm& comm, MpiOptions options, std::uint64_t digest,
+                                const std::exception_ptr& failure) {
   const mpi::Comm own = checked(comm);
   if (failure && mpi::comms().size(own) == 1) {
     std::rethrow_exception(failure);
   }
   const auto channels = MpiChannels::of(own);
-  const auto [all, has_failed] = agree_at_open(
-      own, channels ? channels->state() : MpiChannels::State{}, options, failure != nullptr);
-  if (has_failed) {
+  const AgreedAtOpen agreed =
+      agree_at_open(own, channels ? channels->state() : MpiChannels::State{}, options, digest,
+                    failure != nullptr);
+  if (agreed.has_failed) {
     options.ranks_per_node = 0;  // unknown on the rank that failed
   }
-  auto transport = connect(own, all, channels, options);
-  if (has_failed) {
+  auto transport = connect(own, agreed.state, channels, options);
+  if (agreed.has_failed) {
     agree(*transport, failure);
   }
-  return transport;
+  return {std::move(transport), agreed.are_alike};
 }
 
 }  // namespace
 
-std::unique_ptr<Transport> make_mpi(const Comm& comm, const MpiOptions& options) {
+OpenedTransport make_mpi(const Comm& comm, const MpiOptions& options, std::uint64_t digest) {
   const std::exception_ptr failure = failure_of([&] { check_options(options); });
-  return connect_or_fail(comm, failure ? MpiOptions{} : options, failure);
+  return connect_or_fail(comm, failure ? MpiOptions{} : options, digest, failure);
+}
+
+std::unique_ptr<Transport> make_mpi(const Comm& comm, const MpiOptions& options) {
+  return make_mpi(comm, options, 0).transport;
 }
 
 void fail_open(const Comm& comm, const std::exception_ptr& failure) {
   if (failure_of([&] { checked(comm); })) {
     std::rethrow_exception(failure);  // no rank waits for this one
   }
-  connect_or_fail(comm, MpiOptions{}, failure);
+  connect_or_fail(comm, MpiOptions{}, 0, failure);
   throw Error(Code::internal, "sluice: open: the ranks did not agree on a failure");
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 
@@ -35,6 +36,12 @@ struct MpiOptions {
 /// still be read by MPI: keep it until MPI_Finalize. The bytes passed to a broadcast() that failed
 /// are gone, on the root too. Collectives and receives have no such effect.
 std::unique_ptr<Transport> make_mpi(const Comm& comm, const MpiOptions& options);
+struct OpenedTransport {
+  std::unique_ptr<Transport> transport;
+  bool are_alike = false;  ///< all ranks gave the same `digest`
+};
+/// The same, and what the ranks agree on in it anyway tells whether all of them mean the same.
+OpenedTransport make_mpi(const Comm& comm, const MpiOptions& options, std::uint64_t digest);
 /// The same with `timeout_s` alone.
 std::unique_ptr<Transport> make_mpi(const Comm& comm, double timeout_s);
 

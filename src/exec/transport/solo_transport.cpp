@@ -74,7 +74,7 @@ class SoloTransport : public Transport {
     require_self(root);
     allreduce(values, op);
   }
-  std::int64_t exclusive_sum(std::int64_t) override { return 0; }
+  PrefixSum prefix_sum(std::int64_t value) override { return {0, value}; }
   void broadcast(std::vector<std::byte>&, int root) override { require_self(root); }
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes, int root) override {
     require_self(root);

@@ -19,6 +19,12 @@ namespace sluice::exec {
 
 enum class Op : std::uint8_t { min, max, sum, gcd };
 
+/// What a rank learns of a sum over all ranks; sums wrap around.
+struct PrefixSum {
+  std::int64_t below = 0;  ///< of the ranks below this one: 0 on rank 0
+  std::int64_t all = 0;
+};
+
 /// Bytes for, or from, another rank.
 struct Parcel {
   int rank = 0;
@@ -64,8 +70,8 @@ class Transport {
   /// The same, for root only: what `values` hold elsewhere afterwards means nothing. The others may
   /// return before all have come.
   virtual void reduce(std::span<std::int64_t> values, Op op, int root) = 0;
-  /// Sum of `value` over the ranks below this one (0 on rank 0).
-  virtual std::int64_t exclusive_sum(std::int64_t value) = 0;
+  /// Sums of `value`, over the ranks below this one and over all.
+  virtual PrefixSum prefix_sum(std::int64_t value) = 0;
   /// The root's bytes on every rank; others' content is replaced.
   virtual void broadcast(std::vector<std::byte>& bytes, int root) = 0;
   /// On root one entry for each rank, in rank order; empty elsewhere. Lengths may differ.

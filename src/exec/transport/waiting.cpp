@@ -101,8 +101,8 @@ const char* verb_name(Verb verb) noexcept {
       return "allreduce";
     case Verb::reduce:
       return "reduce";
-    case Verb::exclusive_sum:
-      return "exclusive_sum";
+    case Verb::prefix_sum:
+      return "prefix_sum";
     case Verb::broadcast:
       return "broadcast";
     case Verb::gather:

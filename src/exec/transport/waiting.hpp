@@ -20,7 +20,7 @@ enum class Verb : std::int32_t {
   barrier,
   allreduce,
   reduce,
-  exclusive_sum,
+  prefix_sum,
   broadcast,
   gather,
   allgather,
