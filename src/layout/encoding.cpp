@@ -4,6 +4,7 @@
 
 #include "codec/plugins.hpp"
 #include "codec/quantise.hpp"
+#include "layout/portion.hpp"
 
 namespace sluice::layout {
 
@@ -65,13 +66,25 @@ Dims bounded_chunk(const model::Definition& definition) {
   return chunk;
 }
 
-Dims untouched_tile(const model::Definition& definition) {
+Dims choose_plain_tile(const model::Definition& definition, const Decomposition& decomposition,
+                       std::uint64_t most_tile_bytes) {
+  Dims tile = choose_tile(definition.shape, definition.type.bytes, decomposition);
+  // Whole tiles are written, so varying steps of few rows need few rows in a tile.
+  if (definition.varying) {
+    limit_rows(tile, definition.type.bytes, portion_bytes);
+  } else if (most_tile_bytes != 0) {
+    limit_rows(tile, definition.type.bytes, most_tile_bytes);
+  }
+  return tile;
+}
+
+Dims untouched_tile(const model::Definition& definition, std::uint64_t most_tile_bytes) {
   if (!definition.chunk.empty()) {
     return bounded_chunk(definition);
   }
   const Decomposition none(definition.shape.rank());
   return is_encoded(definition) ? choose_encoded_tile(definition.shape, definition.type.bytes, none)
-                                : choose_tile(definition.shape, definition.type.bytes, none);
+                                : choose_plain_tile(definition, none, most_tile_bytes);
 }
 
 }  // namespace sluice::layout

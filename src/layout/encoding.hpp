@@ -31,8 +31,13 @@ model::Dims choose_encoded_tile(const model::Dims& shape, std::uint64_t element_
 /// the caller did not ask.
 model::Dims bounded_chunk(const model::Definition& definition);
 
+/// The tile of a variable without filters, if the caller did not ask for one. `most_tile_bytes`:
+/// as in Format.
+model::Dims choose_plain_tile(const model::Definition& definition,
+                              const Decomposition& decomposition, std::uint64_t most_tile_bytes);
+
 /// The tile of a variable that no commit has touched: there are no blocks to choose it by.
-model::Dims untouched_tile(const model::Definition& definition);
+model::Dims untouched_tile(const model::Definition& definition, std::uint64_t most_tile_bytes);
 
 /// A tile that its owner has encoded.
 struct EncodedTile {

@@ -199,13 +199,9 @@ void FileVariables::choose_tile(std::uint32_t variable, layout::Decomposition al
     return;
   }
   Dims tile = encodes ? layout::choose_encoded_tile(d.shape, d.type.bytes, all)
-                      : layout::choose_tile(d.shape, d.type.bytes, all);
+                      : layout::choose_plain_tile(d, all, format_->most_tile_bytes);
   if (encodes) {
     layout::limit_rows(tile, d.type.bytes, budget_bytes / 4);
-  } else if (d.varying) {  // whole tiles are written, so steps of few rows need few rows in a tile
-    layout::limit_rows(tile, d.type.bytes, layout::portion_bytes);
-  } else if (format_->most_tile_bytes != 0) {
-    layout::limit_rows(tile, d.type.bytes, format_->most_tile_bytes);
   }
   tiles.tiling = tile;
 }

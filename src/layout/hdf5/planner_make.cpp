@@ -191,7 +191,7 @@ void Hdf5Planner::make_all() {
   const QuietErrors quiet;
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
     if (!made_[v].exists) {
-      make(v, untouched_tile(definitions_[v]), !definitions_[v].partial);
+      make(v, untouched_tile(definitions_[v], 0), !definitions_[v].partial);
     }
     if (definitions_[v].stepped && !is_grouped(profile_)) {
       extend(v, steps_);

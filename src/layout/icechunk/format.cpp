@@ -24,7 +24,7 @@ constinit const Format format_row{
     .manifest = "refs/branch.main/ref.json",
     .read_manifests = "refs/tag.*/ref.json refs/branch.*/ref.json snapshots/*",
     .has_history = true,
-    .most_tile_bytes = 16ULL << 20,
+    .most_tile_bytes = zarr::most_tile_bytes,
     .instead = "use format hdf5 or netcdf4",
     .create = [](storage::File& file, const PlannerOptions& options) -> std::unique_ptr<Planner> {
       return IcechunkPlanner::create(file, options);

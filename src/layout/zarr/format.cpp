@@ -79,7 +79,7 @@ constinit const Format format_row{
     .manifest = document_name,
     .read_manifests = version2_documents,
     .references = references_ending,
-    .most_tile_bytes = 16ULL << 20,
+    .most_tile_bytes = most_tile_bytes,
     .instead = "use format hdf5 or netcdf4",
     .create = [](storage::File& file, const PlannerOptions& options) -> std::unique_ptr<Planner> {
       return ZarrPlanner::create(file, options);

@@ -7,6 +7,7 @@
 
 #include "layout/netcdf4/rules.hpp"
 #include "layout/zarr/fill_value.hpp"
+#include "layout/zarr/format.hpp"
 #include "model/round_up.hpp"
 
 namespace sluice::layout::zarr {
@@ -341,7 +342,7 @@ void ZarrPlanner::make_untouched() {
     return;
   }
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
-    make(v, untouched_tile(definitions_[v]));
+    make(v, untouched_tile(definitions_[v], most_tile_bytes));
   }
 }
 
