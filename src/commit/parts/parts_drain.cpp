@@ -4,7 +4,6 @@
 #include <chrono>
 #include <exception>
 
-#include "commit/publish/atomic_file.hpp"
 #include "commit/publish/damage.hpp"
 #include "commit/publish/parts_files.hpp"
 #include "exec/transport/agree.hpp"
@@ -14,8 +13,6 @@
 namespace sluice::commit {
 
 namespace {
-
-constexpr std::size_t copied_at_once_bytes = 4 << 20;
 
 std::string path_away(const std::string& index_path, const layout::Part& part) {
   return layout::part_path(index_path, part.path);
@@ -116,28 +113,11 @@ void PartsDrain::copy(std::size_t part) {
   if (storage_.exists(home)) {
     make_way(part);
   }
-  write_atomically(storage_, home, [&](storage::File& to) {
-    const auto from =
-        storage_.open(path_away(index_path_, set_.parts[part]), storage::Access::read);
-    const std::uint64_t size = from->size();
-    std::vector<std::byte> buffer(std::min<std::uint64_t>(size, copied_at_once_bytes));
-    to.preallocate(0, size);
-    for (std::uint64_t at = 0; at < size;) {
-      if (stops_) {
-        throw Error(Code::wrong_state, home + ": its copying was stopped");
-      }
-      const std::size_t got = from->read(at, buffer);
-      if (got == 0) {
-        throw Error(Code::truncated, from->path() + ": became shorter while it was copied");
-      }
-      to.write(at, std::span(buffer).first(got));
-      at += got;
+  copy_part(storage_, path_away(index_path_, set_.parts[part]), home, [&](std::uint64_t) {
+    if (stops_) {
+      throw Error(Code::wrong_state, home + ": its copying was stopped");
     }
-    to.set_modified_ns(from->modified_ns());
-    to.sync();
   });
-  storage_.sync_directory(home);
-  storage_.sync_directory(folder);
 }
 
 bool PartsDrain::wait(double seconds) {

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "codec/checksum.hpp"
+#include "commit/publish/atomic_file.hpp"
 #include "commit/publish/damage.hpp"
 #include "commit/publish/in_place.hpp"
 #include "commit/publish/journal.hpp"
@@ -214,6 +215,30 @@ bool remove_part(storage::Storage& storage, const std::string& index_path, std::
   } catch (const std::exception&) {
     return false;  // on another node, already removed, or not a part: it does no harm
   }
+}
+
+void copy_part(storage::Storage& storage, const std::string& from, const std::string& to,
+               const std::function<void(std::uint64_t)>& copied) {
+  constexpr std::uint64_t most_bytes = 4 << 20;
+  write_atomically(storage, to, [&](storage::File& copy) {
+    const auto part = storage.open(from, storage::Access::read);
+    const std::uint64_t size = part->size();
+    std::vector<std::byte> buffer(std::min(size, most_bytes));
+    copy.preallocate(0, size);
+    for (std::uint64_t at = 0; at < size;) {
+      const std::size_t got = part->read(at, buffer);
+      if (got == 0) {
+        throw Error(Code::truncated, from + ": became shorter while it was copied");
+      }
+      copy.write(at, std::span(buffer).first(got));
+      at += got;
+      copied(got);
+    }
+    copy.set_modified_ns(part->modified_ns());
+    copy.sync();
+  });
+  storage.sync_directory(to);
+  storage.sync_directory(storage::folder_of(to));
 }
 
 ReplacedSet::ReplacedSet(storage::Storage& storage, const std::string& index_path)

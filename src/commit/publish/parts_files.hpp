@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,6 +53,12 @@ std::vector<std::size_t> parts_away(const layout::PartSet& set, const std::strin
 std::vector<std::size_t> find_absent_parts(exec::Transport& transport, storage::Storage& storage,
                                            const std::string& index_path,
                                            const layout::PartSet& set);
+
+/// Copies the file at `from` to `to`, with its time of modification: it appears there whole or not
+/// at all, and durably, also in the folder of its folder, which may be new. `copied` gets the bytes
+/// of each piece of at most 4 MiB; what it throws ends the copying. Local.
+void copy_part(storage::Storage& storage, const std::string& from, const std::string& to,
+               const std::function<void(std::uint64_t)>& copied);
 
 /// A part that its set does not need any more.
 struct OldPart {

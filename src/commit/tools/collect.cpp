@@ -6,7 +6,6 @@
 
 #include "commit/parts/parts_index.hpp"
 #include "commit/publish/agreed_path.hpp"
-#include "commit/publish/atomic_file.hpp"
 #include "commit/publish/parts_files.hpp"
 #include "exec/transport/agree.hpp"
 #include "model/bytes.hpp"
@@ -18,8 +17,6 @@ using layout::Part;
 using layout::PartSet;
 
 namespace {
-
-constexpr std::size_t buffer_bytes = 4 << 20;
 
 class Collector {
  public:
@@ -37,7 +34,7 @@ class Collector {
   void choose_targets();
   void choose_movers();
   void move(std::size_t part);
-  void copy(storage::File& from, storage::File& to);
+  void report(std::uint64_t bytes);
   bool is_home(std::size_t part) const { return sources_[part] == targets_[part]; }
 
   exec::Transport& transport_;
@@ -150,32 +147,14 @@ void Collector::move(std::size_t part) {
                     "choose another folder");
   }
   storage_.make_folder(storage::folder_of(target));
-  write_atomically(storage_, target, [&](storage::File& to) {
-    const auto from = storage_.open(sources_[part], storage::Access::read);
-    copy(*from, to);
-    to.set_modified_ns(from->modified_ns());
-    to.sync();
-  });
-  storage_.sync_directory(target);
-  storage_.sync_directory(storage::folder_of(target));
+  copy_part(storage_, sources_[part], target, [&](std::uint64_t bytes) { report(bytes); });
 }
 
-void Collector::copy(storage::File& from, storage::File& to) {
-  std::vector<std::byte> buffer(buffer_bytes);
-  const std::uint64_t size = from.size();
-  to.preallocate(0, size);
-  for (std::uint64_t at = 0; at < size;) {
-    const std::size_t got = from.read(at, buffer);
-    if (got == 0) {
-      throw Error(Code::truncated, from.path() + ": became shorter while it was copied");
-    }
-    to.write(at, std::span(buffer).first(got));
-    at += got;
-    own_bytes_ += got;
-    if (progress_) {
-      const auto ranks = static_cast<std::uint64_t>(transport_.size());
-      progress_(std::min(total_bytes_, own_bytes_ * ranks), total_bytes_);
-    }
+void Collector::report(std::uint64_t bytes) {
+  own_bytes_ += bytes;
+  if (progress_) {
+    const auto ranks = static_cast<std::uint64_t>(transport_.size());
+    progress_(std::min(total_bytes_, own_bytes_ * ranks), total_bytes_);
   }
 }
 
