@@ -7,9 +7,9 @@
 
 #include "api/file/file_impl.hpp"
 #include "contestants.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "hdf5_check.hpp"
 #include "sluice/sluice.hpp"
+#include "support/local_transport.hpp"
 
 namespace sluice::bench {
 namespace {

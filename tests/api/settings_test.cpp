@@ -10,12 +10,12 @@
 
 #include "api/config/option_table.hpp"
 #include "api/file/file_impl.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "sluice/error.hpp"
-#include "storage/memory.hpp"
 #include "storage/scratch.hpp"
 #include "storage/storage.hpp"
 #include "support/errors.hpp"
+#include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
 
 namespace sluice::settings {
 namespace {

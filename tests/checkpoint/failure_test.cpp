@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "checkpoint/states.hpp"
-#include "storage/faulty.hpp"
+#include "support/faulty_storage.hpp"
 
 namespace sluice::test {
 namespace {

@@ -10,7 +10,7 @@
 #include "checkpoint/states.hpp"
 #include "codec/checksum.hpp"
 #include "crash/disk.hpp"
-#include "storage/recording.hpp"
+#include "support/recording_storage.hpp"
 #include "support/world.hpp"
 
 namespace sluice::test {

@@ -9,8 +9,8 @@
 
 #include "api/file/file_impl.hpp"
 #include "api/records/records_impl.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "sluice/records.hpp"
+#include "support/local_transport.hpp"
 
 namespace {
 

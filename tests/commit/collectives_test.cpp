@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "api/file/file_impl.hpp"
-#include "exec/transport/local_transport.hpp"
-#include "storage/memory.hpp"
+#include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {
@@ -23,6 +23,7 @@ class CountingTransport final : public exec::Transport {
   int node() const override { return inner_.node(); }
   int nodes() const override { return inner_.nodes(); }
   bool runs_at_once() const override { return inner_.runs_at_once(); }
+  void let_others_run() override { inner_.let_others_run(); }
 
   void barrier() override {
     ++calls_;

@@ -9,11 +9,11 @@
 #include "api/file/file_impl.hpp"
 #include "commit/publish/journal.hpp"
 #include "commit/publish/recovery.hpp"
-#include "exec/transport/local_transport.hpp"
-#include "storage/faulty.hpp"
 #include "storage/forwarding.hpp"
-#include "storage/memory.hpp"
 #include "support/errors.hpp"
+#include "support/faulty_storage.hpp"
+#include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {

@@ -10,9 +10,9 @@
 
 #include "api/file/file_impl.hpp"
 #include "commit/read/input.hpp"
-#include "exec/transport/local_transport.hpp"
-#include "storage/faulty.hpp"
-#include "storage/memory.hpp"
+#include "support/faulty_storage.hpp"
+#include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
 #include "support/values.hpp"
 #include "support/world.hpp"
 

@@ -9,9 +9,9 @@
 
 #include "api/file/file_impl.hpp"
 #include "commit/tools/verify.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "storage/scratch.hpp"
 #include "storage/small_disk.hpp"
+#include "support/local_transport.hpp"
 #include "support/part_paths.hpp"
 #include "support/values.hpp"
 #include "support/world.hpp"

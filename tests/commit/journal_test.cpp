@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/memory.hpp"
+#include "support/memory_storage.hpp"
 
 namespace sluice::commit {
 namespace {

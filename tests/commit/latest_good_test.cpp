@@ -6,8 +6,8 @@
 
 #include "api/file/file_impl.hpp"
 #include "commit/read/input.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "storage/scratch.hpp"
+#include "support/local_transport.hpp"
 #include "support/names.hpp"
 #include "support/values.hpp"
 

@@ -9,9 +9,9 @@
 
 #include "api/file/file_impl.hpp"
 #include "commit/tools/verify.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "storage/posix_calls.hpp"
 #include "storage/scratch.hpp"
+#include "support/local_transport.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {

@@ -7,8 +7,8 @@
 #include "api/file/file_impl.hpp"
 #include "commit/tools/verify.hpp"
 #include "crash/snapshot.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "storage/scratch.hpp"
+#include "support/local_transport.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "api/file/file_impl.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "storage/forwarding.hpp"
-#include "storage/memory.hpp"
+#include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
 
 namespace sluice::test {
 namespace {

@@ -10,8 +10,8 @@
 #include "commit/publish/journal.hpp"
 #include "commit/publish/recovery.hpp"
 #include "commit/tools/verify.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "storage/scratch.hpp"
+#include "support/local_transport.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {

@@ -6,8 +6,8 @@
 
 #include "api/file/file_impl.hpp"
 #include "commit/tools/verify.hpp"
-#include "exec/transport/local_transport.hpp"
-#include "storage/memory.hpp"
+#include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
 
 namespace sluice::test {
 namespace {

@@ -7,9 +7,9 @@
 #include "api/file/file_impl.hpp"
 #include "codec/filter.hpp"
 #include "commit/tools/verify.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "layout/local_files.hpp"
-#include "storage/recording.hpp"
+#include "support/local_transport.hpp"
+#include "support/recording_storage.hpp"
 #include "support/world.hpp"
 
 namespace sluice::test {

@@ -9,9 +9,9 @@
 #include "codec/filter.hpp"
 #include "codec/quantise.hpp"
 #include "commit/tools/verify.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "layout/local_files.hpp"
 #include "sluice/version.h"
+#include "support/local_transport.hpp"
 #include "support/world.hpp"
 
 namespace sluice::test {

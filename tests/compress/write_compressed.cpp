@@ -11,7 +11,7 @@
 
 #include "api/file/file_impl.hpp"
 #include "codec/filter.hpp"
-#include "exec/transport/local_transport.hpp"
+#include "support/local_transport.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {

@@ -10,8 +10,8 @@
 #include <numeric>
 
 #include "api/file/file_impl.hpp"
-#include "exec/transport/local_transport.hpp"
-#include "storage/memory.hpp"
+#include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
 #include "support/values.hpp"
 #include "support/world.hpp"
 

@@ -13,8 +13,8 @@
 
 #include "api/file/file_impl.hpp"
 #include "codec/filter.hpp"
-#include "exec/transport/local_transport.hpp"
-#include "storage/memory.hpp"
+#include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
 #include "support/values.hpp"
 #include "support/world.hpp"
 

@@ -15,9 +15,9 @@
 
 #include "api/file/file_impl.hpp"
 #include "crash/scenario.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
+#include "support/local_transport.hpp"
 #include "support/world.hpp"
 
 namespace sluice::test {

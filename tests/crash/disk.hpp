@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/recording.hpp"
+#include "support/recording_storage.hpp"
 
 namespace sluice::test {
 

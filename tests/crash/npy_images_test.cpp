@@ -17,9 +17,9 @@
 #include "commit/publish/recovery.hpp"
 #include "crash/buggy.hpp"
 #include "crash/disk.hpp"
-#include "exec/transport/local_transport.hpp"
-#include "storage/memory.hpp"
-#include "storage/recording.hpp"
+#include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
+#include "support/recording_storage.hpp"
 #include "support/values.hpp"
 #include "support/world.hpp"
 

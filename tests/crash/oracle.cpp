@@ -10,9 +10,9 @@
 #include "commit/read/input.hpp"
 #include "commit/tools/verify.hpp"
 #include "crash/plain_store.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "exec/transport/solo_transport.hpp"
 #include "layout/stores.hpp"
+#include "support/local_transport.hpp"
 
 namespace sluice::test {
 

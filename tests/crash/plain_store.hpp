@@ -6,7 +6,7 @@
 #include <string>
 
 #include "crash/snapshot.hpp"
-#include "storage/memory.hpp"
+#include "support/memory_storage.hpp"
 
 namespace sluice::test {
 

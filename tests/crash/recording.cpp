@@ -1,6 +1,6 @@
 // The storage calls of a scenario's ranks, and the states that they acknowledged.
 #include "crash/scenario.hpp"
-#include "exec/transport/local_transport.hpp"
+#include "support/local_transport.hpp"
 
 namespace sluice::test {
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "api/file/file_impl.hpp"
-#include "exec/transport/local_transport.hpp"
-#include "storage/memory.hpp"
+#include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {

@@ -14,8 +14,8 @@
 #include "crash/row.hpp"
 #include "crash/snapshot.hpp"
 #include "exec/transport/transport.hpp"
-#include "storage/memory.hpp"
-#include "storage/recording.hpp"
+#include "support/memory_storage.hpp"
+#include "support/recording_storage.hpp"
 
 namespace sluice::test {
 

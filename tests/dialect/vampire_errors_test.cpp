@@ -5,8 +5,8 @@
 
 #include "dialect/vampire/snapshot.hpp"
 #include "dialect/vampire_folder.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "sluice/error.hpp"
+#include "support/local_transport.hpp"
 
 namespace sluice::dialect::vampire {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/memory.hpp"
+#include "support/memory_storage.hpp"
 
 namespace sluice::dialect::vampire {
 

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "dialect/vampire/snapshot.hpp"
-#include "exec/transport/local_transport.hpp"
+#include "support/local_transport.hpp"
 
 namespace sluice::dialect::vampire {
 namespace {

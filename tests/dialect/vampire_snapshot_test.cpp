@@ -3,7 +3,7 @@
 
 #include "dialect/vampire/snapshot.hpp"
 #include "dialect/vampire_folder.hpp"
-#include "exec/transport/local_transport.hpp"
+#include "support/local_transport.hpp"
 
 namespace sluice::dialect::vampire {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "dialect/vampire/write.hpp"
 #include "dialect/vampire_folder.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "sluice/error.hpp"
-#include "storage/faulty.hpp"
+#include "support/faulty_storage.hpp"
+#include "support/local_transport.hpp"
 
 namespace sluice::dialect::vampire {
 namespace {

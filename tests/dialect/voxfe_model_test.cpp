@@ -6,9 +6,9 @@
 #include <string>
 
 #include "dialect/voxfe/model.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "sluice/error.hpp"
-#include "storage/memory.hpp"
+#include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
 
 namespace sluice::dialect::voxfe {
 namespace {

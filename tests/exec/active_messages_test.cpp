@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 #include <map>
 
-#include "exec/transport/local_transport.hpp"
 #include "exec/transport/solo_transport.hpp"
+#include "support/local_transport.hpp"
 
 namespace sluice::test {
 namespace {

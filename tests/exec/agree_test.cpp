@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "exec/transport/local_transport.hpp"
 #include "sluice/error.hpp"
+#include "support/local_transport.hpp"
 
 namespace sluice::test {
 namespace {

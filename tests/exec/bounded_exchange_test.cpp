@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "exec/transport/local_transport.hpp"
+#include "support/local_transport.hpp"
 #include "support/values.hpp"
 #include "support/world.hpp"
 

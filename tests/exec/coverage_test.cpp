@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "exec/check/check.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "model/random_boxes.hpp"
+#include "support/local_transport.hpp"
 
 namespace sluice::exec {
 namespace {

@@ -6,10 +6,10 @@
 #include <atomic>
 #include <gtest/gtest.h>
 
-#include "exec/transport/local_transport.hpp"
 #include "layout/tile_block.hpp"
-#include "storage/memory.hpp"
 #include "support/counted_heap.hpp"
+#include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
 #include "support/values.hpp"
 #include "support/world.hpp"
 
@@ -163,6 +163,7 @@ class BringingOnly final : public exec::Transport {
   int node() const override { return inner_.node(); }
   int nodes() const override { return inner_.nodes(); }
   bool runs_at_once() const override { return inner_.runs_at_once(); }
+  void let_others_run() override { inner_.let_others_run(); }
   void barrier() override {
     const Inside inside;
     inner_.barrier();

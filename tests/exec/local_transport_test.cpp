@@ -1,6 +1,6 @@
 // Virtual ranks: the transport does what every Transport must do, a seed decides the order, and a
 // deadlock is an error at once.
-#include "exec/transport/local_transport.hpp"
+#include "support/local_transport.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "exec/transport/local_transport.hpp"
 #include "sluice/error.hpp"
-#include "storage/memory.hpp"
-#include "storage/recording.hpp"
+#include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
+#include "support/recording_storage.hpp"
 #include "support/world.hpp"
 
 namespace sluice::exec {

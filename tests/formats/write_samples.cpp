@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "api/file/file_impl.hpp"
-#include "exec/transport/local_transport.hpp"
+#include "support/local_transport.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {

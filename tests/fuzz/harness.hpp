@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "api/file/file_impl.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "fuzz/mutate.hpp"
 #include "layout/part_set.hpp"
-#include "storage/memory.hpp"
+#include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {

@@ -29,7 +29,7 @@
 #include "exec/transport/solo_transport.hpp"
 #include "fuzz/mutate.hpp"
 #include "layout/formats.hpp"
-#include "storage/memory.hpp"
+#include "support/memory_storage.hpp"
 
 namespace sluice::test {
 

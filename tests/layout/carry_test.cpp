@@ -5,8 +5,8 @@
 #include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/handle.hpp"
 #include "layout/local_files.hpp"
-#include "storage/faulty.hpp"
 #include "storage/scratch.hpp"
+#include "support/faulty_storage.hpp"
 
 namespace sluice::layout::hdf5 {
 namespace {

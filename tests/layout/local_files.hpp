@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "api/file/file_impl.hpp"
-#include "exec/transport/local_transport.hpp"
-#include "storage/memory.hpp"
 #include "support/errors.hpp"
+#include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {

@@ -11,7 +11,7 @@
 
 #include "layout/chunking.hpp"
 #include "model/random_boxes.hpp"
-#include "storage/memory.hpp"
+#include "support/memory_storage.hpp"
 
 namespace sluice::layout::hdf5 {
 namespace {

@@ -9,7 +9,7 @@
 #include "layout/local_files.hpp"
 #include "layout/stores.hpp"
 #include "layout/zarr/manifest.hpp"
-#include "storage/recording.hpp"
+#include "support/recording_storage.hpp"
 
 namespace sluice::test {
 namespace {

@@ -1,7 +1,7 @@
 // A failure in one group fails everywhere, and leaves committed data unchanged.
 #include "layout/hdf5/catalog.hpp"
 #include "parts/sets.hpp"
-#include "storage/faulty.hpp"
+#include "support/faulty_storage.hpp"
 
 namespace sluice::test {
 namespace {

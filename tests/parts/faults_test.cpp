@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "parts/sets.hpp"
-#include "storage/faulty.hpp"
+#include "support/faulty_storage.hpp"
 #include "support/outcomes.hpp"
 #include "support/world.hpp"
 

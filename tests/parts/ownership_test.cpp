@@ -11,8 +11,8 @@
 #include "commit/tools/collect.hpp"
 #include "layout/hdf5/index.hpp"
 #include "parts/sets.hpp"
-#include "storage/faulty.hpp"
-#include "storage/recording.hpp"
+#include "support/faulty_storage.hpp"
+#include "support/recording_storage.hpp"
 
 namespace sluice::test {
 namespace {

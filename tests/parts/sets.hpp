@@ -13,9 +13,9 @@
 
 #include "api/file/file_impl.hpp"
 #include "commit/publish/parts_files.hpp"
-#include "exec/transport/local_transport.hpp"
-#include "storage/memory.hpp"
 #include "storage/scratch.hpp"
+#include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
 #include "support/part_paths.hpp"
 #include "support/values.hpp"
 

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "api/file/file_impl.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "layout/hdf5/index.hpp"
+#include "support/local_transport.hpp"
 
 namespace {
 

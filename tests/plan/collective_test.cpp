@@ -5,10 +5,10 @@
 #include <mutex>
 
 #include "api/file/file_impl.hpp"
-#include "exec/transport/local_transport.hpp"
-#include "storage/faulty.hpp"
-#include "storage/memory.hpp"
-#include "storage/recording.hpp"
+#include "support/faulty_storage.hpp"
+#include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
+#include "support/recording_storage.hpp"
 #include "support/values.hpp"
 #include "support/world.hpp"
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "storage/memory.hpp"
+#include "support/memory_storage.hpp"
 
 namespace sluice::plugin {
 namespace {

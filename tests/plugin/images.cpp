@@ -19,8 +19,8 @@
 #include "commit/publish/journal_format.hpp"
 #include "crash/disk.hpp"
 #include "plugin/committed_file.hpp"
-#include "storage/memory.hpp"
-#include "storage/recording.hpp"
+#include "support/memory_storage.hpp"
+#include "support/recording_storage.hpp"
 
 namespace sluice::test {
 namespace {

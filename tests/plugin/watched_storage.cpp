@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "plugin/driver_storage.hpp"
-#include "storage/faulty.hpp"
-#include "storage/recording.hpp"
+#include "support/faulty_storage.hpp"
+#include "support/recording_storage.hpp"
 
 namespace sluice::plugin {
 

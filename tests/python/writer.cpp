@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "api/file/file_impl.hpp"
-#include "exec/transport/local_transport.hpp"
+#include "support/local_transport.hpp"
 #include "support/values.hpp"
 
 namespace {

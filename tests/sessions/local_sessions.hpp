@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "api/session/session_impl.hpp"
-#include "exec/transport/local_transport.hpp"
-#include "storage/memory.hpp"
-#include "storage/recording.hpp"
 #include "support/errors.hpp"
+#include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
+#include "support/recording_storage.hpp"
 
 namespace sluice::test {
 

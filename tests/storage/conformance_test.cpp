@@ -4,11 +4,11 @@
 #include <memory>
 #include <string>
 
-#include "storage/faulty.hpp"
-#include "storage/memory.hpp"
-#include "storage/recording.hpp"
 #include "storage/scratch.hpp"
 #include "storage/storage.hpp"
+#include "support/faulty_storage.hpp"
+#include "support/memory_storage.hpp"
+#include "support/recording_storage.hpp"
 
 namespace sluice::storage {
 namespace {

@@ -1,14 +1,13 @@
 // Rules make exactly the calls fail that they name, with the error that the real one would give.
-#include "storage/faulty.hpp"
-
 #include <cerrno>
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>
 
-#include "storage/memory.hpp"
 #include "storage/posix_calls.hpp"
 #include "storage/scratch.hpp"
+#include "support/faulty_storage.hpp"
+#include "support/memory_storage.hpp"
 
 namespace sluice::storage {
 namespace {

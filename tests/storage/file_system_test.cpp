@@ -8,9 +8,9 @@
 #include <sys/xattr.h>
 #include <vector>
 
-#include "storage/memory.hpp"
 #include "storage/scratch.hpp"
 #include "storage/storage.hpp"
+#include "support/memory_storage.hpp"
 
 namespace sluice::storage {
 namespace {

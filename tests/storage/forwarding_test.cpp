@@ -3,12 +3,12 @@
 
 #include <functional>
 
-#include "storage/faulty.hpp"
 #include "storage/object/by_path.hpp"
-#include "storage/recording.hpp"
 #include "storage/scratch.hpp"
 #include "storage/self_storage.hpp"
 #include "storage/store.hpp"
+#include "support/faulty_storage.hpp"
+#include "support/recording_storage.hpp"
 
 namespace sluice::storage {
 namespace {

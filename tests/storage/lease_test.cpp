@@ -13,12 +13,12 @@
 #include <utility>
 
 #include "api/file/file_impl.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "storage/lease_record.hpp"
-#include "storage/memory.hpp"
 #include "storage/posix_calls.hpp"
 #include "storage/scratch.hpp"
 #include "storage/storage.hpp"
+#include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
 
 namespace sluice::storage {
 namespace {

@@ -1,6 +1,4 @@
 // What the file system in memory does beyond what every storage does: folders, copies, determinism.
-#include "storage/memory.hpp"
-
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "storage/scratch.hpp"
+#include "support/memory_storage.hpp"
 
 namespace sluice::storage {
 namespace {

@@ -1,7 +1,5 @@
 // The log contains every mutating call in order, with its bytes, enough to rebuild the files; and
 // it counts.
-#include "storage/recording.hpp"
-
 #include <gtest/gtest.h>
 #include <map>
 #include <memory>
@@ -10,9 +8,10 @@
 #include <thread>
 #include <vector>
 
-#include "storage/faulty.hpp"
-#include "storage/memory.hpp"
 #include "storage/scratch.hpp"
+#include "support/faulty_storage.hpp"
+#include "support/memory_storage.hpp"
+#include "support/recording_storage.hpp"
 
 namespace sluice::storage {
 namespace {

@@ -13,12 +13,12 @@
 #include <unistd.h>
 #include <vector>
 
-#include "storage/faulty.hpp"
 #include "storage/forwarding.hpp"
-#include "storage/memory.hpp"
 #include "storage/own_process.hpp"
 #include "storage/posix_calls.hpp"
 #include "storage/scratch.hpp"
+#include "support/faulty_storage.hpp"
+#include "support/memory_storage.hpp"
 
 namespace sluice::storage {
 namespace {

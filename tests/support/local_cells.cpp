@@ -11,12 +11,12 @@
 #include <gtest/gtest.h>
 
 #include "api/file/file_impl.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "layout/formats.hpp"
 #include "plan/plan.hpp"
-#include "storage/memory.hpp"
 #include "storage/scratch.hpp"
+#include "support/local_transport.hpp"
 #include "support/matrix.hpp"
+#include "support/memory_storage.hpp"
 #include "support/unsupported.hpp"
 #include "support/world.hpp"
 

@@ -24,6 +24,6 @@
 
 #include "api/file/file_impl.hpp"
 #include "commit/tools/verify.hpp"
-#include "exec/transport/local_transport.hpp"
-#include "storage/memory.hpp"
-#include "storage/recording.hpp"
+#include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
+#include "support/recording_storage.hpp"

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "exec/transport/agree.hpp"
-#include "exec/transport/local_transport.hpp"
 #include "exec/transport/waiting.hpp"
 #include "model/clock.hpp"
 
@@ -260,7 +259,7 @@ bool BackgroundQueue::wait_for(const std::function<bool()>& done, double seconds
     if (config_.transport.runs_at_once()) {
       tracker_->wait(epoch, std::min(left_s, tracker_->is_local() ? look_again_s : ask_again_s));
     } else {
-      exec::LocalTransport::pause();
+      config_.transport.let_others_run();
     }
   }
 }

@@ -1,10 +1,10 @@
 // Communication between ranks: the only interface by which the core communicates.
 //
-// Implementations: MPI (mpi_transport), N virtual ranks in one process, run one at a time in seeded
-// order (local_transport), the runtime of a program (carrier), and a rank by itself
-// (solo_transport). Invariants: collectives are called by every rank of
-// the transport in the same order; every wait has a deadline and ends in Error timeout that names
-// the ranks that did not come; sizes are 64-bit (counts above 2^31 are split inside).
+// Implementations: MPI (mpi_transport), the runtime of a program (carrier), a rank by itself
+// (solo_transport), and, in tests, N virtual ranks in one process, run one at a time in seeded
+// order (local_transport). Invariants: collectives are called by every rank of the transport in the
+// same order; every wait has a deadline and ends in Error timeout that names the ranks that did not
+// come; sizes are 64-bit (counts above 2^31 are split inside).
 #pragma once
 
 #include <cstddef>
@@ -59,9 +59,12 @@ class Transport {
   /// Node number of this rank, 0 .. nodes-1, numbered by their lowest rank.
   virtual int node() const = 0;
   virtual int nodes() const = 0;
-  /// Do the ranks run at the same time? Those of the local transport take turns: one of them must
-  /// wait for another only in a call of the transport.
+  /// Do the ranks run at the same time? Virtual ranks take turns: one of them must wait for another
+  /// only in a call of the transport.
   virtual bool runs_at_once() const { return true; }
+  /// Where ranks take turns: another one may have its own. For waits for something else than a
+  /// message.
+  virtual void let_others_run() {}
 
   // -- collectives ------------------------------------------------------------------------------
   virtual void barrier() = 0;

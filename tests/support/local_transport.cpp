@@ -1,12 +1,12 @@
-#include "exec/transport/local_transport.hpp"
+#include "support/local_transport.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
-#include "exec/transport/local_world.hpp"
 #include "exec/transport/reduce.hpp"
 #include "sluice/error.hpp"
+#include "support/local_world.hpp"
 
 namespace sluice::exec {
 
@@ -51,6 +51,7 @@ class LocalRank final : public Transport {
   }
 
   bool runs_at_once() const override { return false; }
+  void let_others_run() override { LocalTransport::pause(); }
 
   void barrier() override;
   void allreduce(std::span<std::int64_t> values, Op op) override;

@@ -1,4 +1,4 @@
-#include "storage/faulty.hpp"
+#include "support/faulty_storage.hpp"
 
 #include <algorithm>
 #include <numeric>

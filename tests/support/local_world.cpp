@@ -1,4 +1,4 @@
-#include "exec/transport/local_world.hpp"
+#include "support/local_world.hpp"
 
 #include <numeric>
 #include <utility>

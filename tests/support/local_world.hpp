@@ -17,8 +17,8 @@
 #include <tuple>
 #include <vector>
 
-#include "exec/transport/local_scheduler.hpp"
 #include "exec/transport/waiting.hpp"
+#include "support/local_scheduler.hpp"
 
 namespace sluice::exec {
 

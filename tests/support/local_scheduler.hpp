@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "exec/transport/local_transport.hpp"
+#include "support/local_transport.hpp"
 
 namespace sluice::exec {
 

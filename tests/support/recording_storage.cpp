@@ -1,4 +1,4 @@
-#include "storage/recording.hpp"
+#include "support/recording_storage.hpp"
 
 #include <utility>
 

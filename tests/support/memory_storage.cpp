@@ -1,4 +1,4 @@
-#include "storage/memory.hpp"
+#include "support/memory_storage.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "exec/transport/local_scheduler.hpp"
+#include "support/local_scheduler.hpp"
 
 #include <utility>
 
