@@ -20,31 +20,22 @@ void append(std::vector<std::byte>& out, const T& values) {
 
 /// Reads the runs of a payload whose checksum matches; it still may be malformed.
 bool parse_runs(std::span<const std::byte> payload, std::uint64_t count, Journal& journal) {
-  std::uint64_t last_end = 0;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    std::array<std::uint64_t, 2> place{};
-    if (payload.size() < sizeof place) {
-      return false;
-    }
-    std::memcpy(place.data(), payload.data(), sizeof place);
-    payload = payload.subspan(sizeof place);
-    const auto shape = sound_run(place[0], place[1], last_end, payload.size());
-    if (!shape) {
-      return false;
-    }
-    const auto before = payload.first(shape->before_bytes);
-    const auto after = payload.subspan(shape->before_bytes, shape->length);
-    payload = payload.subspan(shape->before_bytes + shape->length);
-    last_end = place[0] + shape->length;
-    JournalRun run{place[0], {}, {after.begin(), after.end()}, 0};
-    if (shape->only_new) {
-      std::memcpy(&run.before_checksum, before.data(), sizeof run.before_checksum);
-    } else {
-      run.before.assign(before.begin(), before.end());
-    }
-    journal.runs.push_back(std::move(run));
-  }
-  return payload.empty();
+  const auto read = [&](std::uint64_t at, std::span<std::byte> bytes) {
+    std::memcpy(bytes.data(), payload.data() + at, bytes.size());
+  };
+  return visit_runs(count, 0, payload.size(), read,
+                    [&](std::uint64_t offset, const JournalRunShape& shape, std::uint64_t at) {
+                      const auto before = payload.subspan(at, shape.before_bytes);
+                      const auto after = payload.subspan(at + shape.before_bytes, shape.length);
+                      JournalRun run{offset, {}, {after.begin(), after.end()}, 0};
+                      if (shape.only_new) {
+                        std::memcpy(&run.before_checksum, before.data(),
+                                    sizeof run.before_checksum);
+                      } else {
+                        run.before.assign(before.begin(), before.end());
+                      }
+                      journal.runs.push_back(std::move(run));
+                    });
 }
 
 }  // namespace

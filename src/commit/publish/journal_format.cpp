@@ -101,6 +101,20 @@ std::size_t end_of_difference(std::span<const std::byte> a, std::span<const std:
   }
 }
 
+/// Nothing where the two words of a run do not fit behind one that ends at `last_end`, in a payload
+/// of which `room_bytes` are left.
+std::optional<JournalRunShape> sound_run(std::uint64_t offset, std::uint64_t length_word,
+                                         std::uint64_t last_end, std::uint64_t room_bytes) {
+  const bool only_new = (length_word & only_new_bit) != 0;
+  const std::uint64_t length = length_word & ~only_new_bit;
+  const std::uint64_t before_bytes = only_new ? sizeof(std::uint64_t) : length;
+  const bool is_sound = length != 0 && before_bytes <= room_bytes &&
+                        length <= room_bytes - before_bytes && offset >= last_end &&
+                        offset <= std::numeric_limits<std::uint64_t>::max() - length &&
+                        !(only_new && length > most_only_new_bytes);
+  return is_sound ? std::optional(JournalRunShape{length, before_bytes, only_new}) : std::nullopt;
+}
+
 }  // namespace
 
 JournalHeader sealed_header(JournalHeader header, std::uint64_t previous) {
@@ -129,16 +143,28 @@ std::optional<JournalHeader> sound_header(std::span<const std::byte> bytes,
   return header;
 }
 
-std::optional<JournalRunShape> sound_run(std::uint64_t offset, std::uint64_t length_word,
-                                         std::uint64_t last_end, std::uint64_t room_bytes) {
-  const bool only_new = (length_word & only_new_bit) != 0;
-  const std::uint64_t length = length_word & ~only_new_bit;
-  const std::uint64_t before_bytes = only_new ? sizeof(std::uint64_t) : length;
-  const bool is_sound = length != 0 && before_bytes <= room_bytes &&
-                        length <= room_bytes - before_bytes && offset >= last_end &&
-                        offset <= std::numeric_limits<std::uint64_t>::max() - length &&
-                        !(only_new && length > most_only_new_bytes);
-  return is_sound ? std::optional(JournalRunShape{length, before_bytes, only_new}) : std::nullopt;
+bool visit_runs(std::uint64_t count, std::uint64_t begin, std::uint64_t end,
+                const std::function<void(std::uint64_t at, std::span<std::byte> bytes)>& read,
+                const VisitRun& visit) {
+  std::uint64_t at = begin;
+  std::uint64_t last_end = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::array<std::uint64_t, 2> words{};
+    static_assert(sizeof words == journal_run_header_bytes);
+    if (end - at < sizeof words) {
+      return false;
+    }
+    read(at, std::as_writable_bytes(std::span(words)));
+    at += sizeof words;
+    const auto shape = sound_run(words[0], words[1], last_end, end - at);
+    if (!shape) {
+      return false;
+    }
+    visit(words[0], *shape, at);
+    at += shape->before_bytes + shape->length;
+    last_end = words[0] + shape->length;
+  }
+  return at == end;
 }
 
 std::optional<JournalTail> tail_of(storage::File& file, const JournalRecord& record) {

@@ -71,10 +71,14 @@ struct JournalRunShape {
   std::uint64_t before_bytes = 0;  ///< the old bytes, or their checksum
   bool only_new = false;
 };
-/// Nothing where they do not fit behind a run that ends at `last_end`, in a payload of which
-/// `room_bytes` are left.
-std::optional<JournalRunShape> sound_run(std::uint64_t offset, std::uint64_t length_word,
-                                         std::uint64_t last_end, std::uint64_t room_bytes);
+/// `at`: of the old bytes, or their checksum. The new bytes follow.
+using VisitRun =
+    std::function<void(std::uint64_t offset, const JournalRunShape& shape, std::uint64_t at)>;
+/// Visits the `count` runs of a payload from `begin` to `end`, of which `read` reads bytes. False
+/// where a run is malformed, which ends the visits, or the runs do not end at `end`.
+bool visit_runs(std::uint64_t count, std::uint64_t begin, std::uint64_t end,
+                const std::function<void(std::uint64_t at, std::span<std::byte> bytes)>& read,
+                const VisitRun& visit);
 
 struct JournalRecord {
   std::uint64_t at = 0;

@@ -73,6 +73,10 @@ class StoredRuns : public JournalRuns {
   }
 
  protected:
+  void add_run(std::uint64_t offset, const JournalRunShape& shape, std::uint64_t at) {
+    add(offset, shape.length, at, at + shape.before_bytes, shape.only_new);
+  }
+
   void read_at(std::uint64_t at, std::span<std::byte> bytes) {
     if (file_->read(at, bytes) != bytes.size()) {
       throw Error(Code::truncated, file_->path() + ": became shorter while it was read");
@@ -94,25 +98,13 @@ class StoredRuns : public JournalRuns {
       return false;
     }
     const std::uint64_t tail_length = has_tail(record.header) ? tail->size_bytes() : 0;
-    std::uint64_t at = record.at + journal_header_bytes;
-    const std::uint64_t end = at + record.header.payload_bytes - tail_length;
-    std::uint64_t last_end = 0;
-    for (std::uint64_t i = 0; i < record.header.runs; ++i) {
-      std::array<std::uint64_t, 2> place{};
-      if (end - at < sizeof place) {
-        return false;
-      }
-      read_at(at, std::as_writable_bytes(std::span(place)));
-      at += sizeof place;
-      const auto shape = sound_run(place[0], place[1], last_end, end - at);
-      if (!shape) {
-        return false;
-      }
-      add(place[0], shape->length, at, at + shape->before_bytes, shape->only_new);
-      at += shape->before_bytes + shape->length;
-      last_end = place[0] + shape->length;
-    }
-    return at == end;
+    const std::uint64_t begin = record.at + journal_header_bytes;
+    return visit_runs(
+        record.header.runs, begin, begin + record.header.payload_bytes - tail_length,
+        [&](std::uint64_t at, std::span<std::byte> bytes) { read_at(at, bytes); },
+        [&](std::uint64_t offset, const JournalRunShape& shape, std::uint64_t at) {
+          add_run(offset, shape, at);
+        });
   }
 
   std::shared_ptr<storage::File> file_;
@@ -214,10 +206,8 @@ std::unique_ptr<JournalRuns> open_runs(storage::Storage& storage, const std::str
 /// For the journal that is being written.
 class JournalWriter::Written final : public StoredRuns {
  public:
+  using StoredRuns::add_run;
   using StoredRuns::StoredRuns;
-  void add_run(std::uint64_t offset, const JournalRunShape& shape, std::uint64_t at) {
-    add(offset, shape.length, at, at + shape.before_bytes, shape.only_new);
-  }
   void finish(std::uint64_t commit, std::uint64_t end, std::int64_t modified_ns) {
     commit_ = commit;
     end_ = end;
