@@ -27,12 +27,7 @@ class AppendingPlanner : public Planner {
   std::uint64_t committed_end() const override { return history_.last().end; }
   void define(const model::Definition& definition) override { definitions_.push_back(definition); }
   void planned() override { history_.plan(state_); }
-  void committed() override {
-    if (!history_.is_planned()) {
-      planned();
-    }
-    history_.commit();
-  }
+  void committed() override { history_.commit(); }
   void abandon() override { state_ = history_.abandon(); }
 
  protected:

@@ -17,7 +17,6 @@ class CommitHistory {
   const State& committed() const noexcept { return committed_; }
   /// After the last commit, whether it is in the file or on its way.
   const State& last() const noexcept { return planned_.empty() ? committed_ : planned_.back(); }
-  bool is_planned() const noexcept { return !planned_.empty(); }
 
   void plan(State state) { planned_.push_back(std::move(state)); }
   /// The oldest planned state is in the file; there must be one.

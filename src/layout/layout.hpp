@@ -146,7 +146,7 @@ class Planner {
   /// The update of the last seal() is being written: the next commit is planned on top of it, and
   /// its space is not reused.
   virtual void planned() = 0;
-  /// The oldest planned() update is in the file; if there is none, that of the last seal().
+  /// The oldest planned() update, which there must be, is in the file.
   virtual void committed() = 0;
   /// Discards everything that is not committed().
   virtual void abandon() = 0;

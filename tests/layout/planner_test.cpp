@@ -205,6 +205,7 @@ void run_commits(std::uint64_t seed, const PlannerOptions& options) {
       continue;
     }
     ground.write(update);
+    planner->planned();
     planner->committed();
     steps += request.is_step ? 1 : 0;
     ASSERT_EQ(planner->steps(), steps);
@@ -274,6 +275,7 @@ TEST(Planner, RawDataOfAPageOrMoreIsAligned) {
     }
     EXPECT_EQ(plan.checksums->address(0) % 4096, 0u);
     ground.write(planner->seal());
+    planner->planned();
     planner->committed();
   }
 }
@@ -303,6 +305,7 @@ TEST(Planner, AnAppendedFileGoesOnBehindItsEnd) {
     check_space(plan, update, frontier);
     write_raw(ground, plan, std::byte{1});
     ground.write(update);
+    planner->planned();
     planner->committed();
     expect_closed(ground.bytes());
   }

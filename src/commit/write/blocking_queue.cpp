@@ -27,6 +27,7 @@ void BlockingQueue::publish(const FileCommit& commit, CommitPlanner::Update upda
   const auto publish_here = [&] {
     planner_->publisher().publish(update.metadata, commit.synced, update.modified_ns,
                                   update.unsynced);
+    planner_->planned();
     planner_->committed();
   };
   exec::on_root(transport_, publish_here, before);

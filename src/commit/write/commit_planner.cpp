@@ -158,6 +158,7 @@ void CommitPlanner::drop_later_steps(layout::Planner& planner, const Options& op
   }
   publisher_->publish(update, synced, stamp_ns);
   publisher_->finish();
+  planner.planned();
   planner.committed();
   cut(publisher_->file(), planner.committed_end());
 }

@@ -239,13 +239,6 @@ MetadataUpdate DcdPlanner::seal() {
 
 void DcdPlanner::planned() { history_.plan({steps_, true, header_.frame_offset(steps_)}); }
 
-void DcdPlanner::committed() {
-  if (!history_.is_planned()) {
-    planned();
-  }
-  history_.commit();
-}
-
 void DcdPlanner::abandon() { steps_ = history_.abandon().steps; }
 
 }  // namespace sluice::layout::dcd

@@ -33,7 +33,7 @@ class DcdPlanner final : public Planner {
   void drop_steps(std::uint64_t steps, std::int64_t modified_ns) override;
   MetadataUpdate seal() override;
   void planned() override;
-  void committed() override;
+  void committed() override { history_.commit(); }
   void abandon() override;
 
  private:

@@ -246,9 +246,6 @@ void Hdf5Planner::planned() {
 }
 
 void Hdf5Planner::committed() {
-  if (under_way_.empty()) {
-    planned();
-  }
   const UnderWay& commit = under_way_.front();
   for (std::size_t v = 0; v < commit.made.size(); ++v) {
     made_[v].committed = commit.made[v];

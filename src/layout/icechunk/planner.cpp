@@ -267,9 +267,6 @@ void IcechunkPlanner::planned() {
 }
 
 void IcechunkPlanner::committed() {
-  if (!history_.is_planned()) {
-    history_.plan(state_);
-  }
   zarr_->committed();
   history_.commit();
 }

@@ -127,13 +127,6 @@ void NpyPlanner::planned() {
   history_.plan({steps_, is_placed_, true, end()});
 }
 
-void NpyPlanner::committed() {
-  if (!history_.is_planned()) {
-    planned();
-  }
-  history_.commit();
-}
-
 void NpyPlanner::abandon() {
   const Counters& left = history_.abandon();
   steps_ = left.steps;

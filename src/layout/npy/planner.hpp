@@ -30,7 +30,7 @@ class NpyPlanner final : public Planner {
   void make_all() override;
   MetadataUpdate seal() override;
   void planned() override;
-  void committed() override;
+  void committed() override { history_.commit(); }
   void abandon() override;
 
  private:

@@ -43,7 +43,7 @@ class ZarrPlanner final : public Planner {
   void make_all() override { makes_all_ = true; }
   MetadataUpdate seal() override;
   void planned() override;
-  void committed() override;
+  void committed() override { history_.commit(); }
   void abandon() override;
   /// Objects of the commit under way and their sizes, once all encoded tiles have their places;
   /// those of which nothing is written are left out.

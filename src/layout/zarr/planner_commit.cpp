@@ -253,13 +253,6 @@ void ZarrPlanner::planned() {
   first_new_row_ = rows_.size();
 }
 
-void ZarrPlanner::committed() {
-  if (!history_.is_planned()) {
-    planned();
-  }
-  history_.commit();
-}
-
 void ZarrPlanner::abandon() {
   makes_all_ = false;
   state_ = history_.abandon();
