@@ -43,6 +43,23 @@ Handle selected_rows(hid_t dataset, const std::string& path, std::uint64_t first
 
 }  // namespace
 
+Handle ordered_list(hid_t kind) {
+  Handle list = own(H5Pcreate(kind), "creation list");
+  check(H5Pset_link_creation_order(list.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
+        "creation order");
+  return list;
+}
+
+void make_groups(hid_t file, const std::string& path, hid_t list) {
+  for (std::size_t slash = path.find('/'); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
+    const std::string group = path.substr(0, slash);
+    if (!is_yes(H5Lexists(file, group.c_str(), H5P_DEFAULT), group)) {
+      own(H5Gcreate2(file, group.c_str(), H5P_DEFAULT, list, H5P_DEFAULT), group);
+    }
+  }
+}
+
 Handle growing_space(const Dims& dims, const std::string& path) {
   const Numbers extent = numbers_of(dims);
   Numbers limit = extent;

@@ -1,4 +1,5 @@
-// Datasets of HDF5: how one is created and extended, and rows of one that is a table or a list.
+// Groups and datasets of HDF5: how one is created and extended, and rows of one that is a table or
+// a list.
 #pragma once
 
 #include <string>
@@ -7,6 +8,12 @@
 #include "model/dims.hpp"
 
 namespace sluice::layout::hdf5 {
+
+/// A creation list, of a file or of groups (`kind`), by which links have an order: that in which
+/// they were made.
+Handle ordered_list(hid_t kind);
+/// Creates the groups of the object at `path` that are not there. `list`: how.
+void make_groups(hid_t file, const std::string& path, hid_t list);
 
 /// A dataspace of `dims` whose first dimension has no limit.
 Handle growing_space(const model::Dims& dims, const std::string& path);

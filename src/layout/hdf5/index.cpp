@@ -101,27 +101,14 @@ class IndexWriter {
 
   void open() {
     const Handle access = access_list(state_);
-    const Handle creation = own(H5Pcreate(H5P_FILE_CREATE), "file creation list");
-    const unsigned order = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
-    check(H5Pset_link_creation_order(creation.get(), order), "creation order");
-    order_ = own(H5Pcreate(H5P_GROUP_CREATE), "group creation list");
-    check(H5Pset_link_creation_order(order_.get(), order), "creation order");
+    const Handle creation = ordered_list(H5P_FILE_CREATE);
+    order_ = ordered_list(H5P_GROUP_CREATE);
     hdf5_ = own(H5Fcreate(file_.path().c_str(), H5F_ACC_TRUNC, creation.get(), access.get()),
                 file_.path());
   }
 
-  void make_groups(const std::string& path) {
-    for (std::size_t slash = path.find('/'); slash != std::string::npos;
-         slash = path.find('/', slash + 1)) {
-      const std::string group = path.substr(0, slash);
-      if (!is_yes(H5Lexists(hdf5_.get(), group.c_str(), H5P_DEFAULT), group)) {
-        own(H5Gcreate2(hdf5_.get(), group.c_str(), H5P_DEFAULT, order_.get(), H5P_DEFAULT), group);
-      }
-    }
-  }
-
   Handle make(const std::string& name, hid_t type, hid_t space, hid_t list) {
-    make_groups(name);
+    make_groups(hdf5_.get(), name, order_.get());
     check(H5Pset_obj_track_times(list, false), name);
     check(H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), name);
     return create_dataset(hdf5_.get(), name, type, space, list);
@@ -137,7 +124,7 @@ class IndexWriter {
   }
 
   void write_log() {
-    make_groups(std::string(group_name) + "/x");
+    make_groups(hdf5_.get(), std::string(group_name) + "/x", order_.get());
     const Handle group = own(H5Gopen2(hdf5_.get(), group_name, H5P_DEFAULT), group_name);
     write_attribute(group.get(), version_attribute, std::int32_t{format_major});
     write_attribute(group.get(), "format_minor", std::int32_t{format_minor});
@@ -298,7 +285,7 @@ class IndexWriter {
       return;  // until a step has a time
     }
     if (!is_variable && !attribute.owner.empty()) {
-      make_groups(attribute.owner + "/x");
+      make_groups(hdf5_.get(), attribute.owner + "/x", order_.get());
     }
     const std::string owner = attribute.owner.empty() ? "/" : attribute.owner;
     const Handle object = own(H5Oopen(hdf5_.get(), owner.c_str(), H5P_DEFAULT), owner);

@@ -7,6 +7,7 @@
 #include "codec/plugins.hpp"
 #include "codec/quantise.hpp"
 #include "layout/hdf5/catalog.hpp"
+#include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/types.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -49,15 +50,12 @@ void Hdf5Planner::open_new() {
   const Handle access = access_list(state_);
   check(H5Pset_alignment(access.get(), options_.threshold_bytes, options_.alignment_bytes),
         "alignment");
-  const Handle creation = own(H5Pcreate(H5P_FILE_CREATE), "file creation list");
-  const unsigned order = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
-  check(H5Pset_link_creation_order(creation.get(), order), "creation order");
+  const Handle creation = ordered_list(H5P_FILE_CREATE);
   // Free lists would use the gap before an aligned address, below the frontier, for small raw data
   // of a later step.
   check(H5Pset_file_space_strategy(creation.get(), H5F_FSPACE_STRATEGY_NONE, 0, 1),
         "file space strategy");
-  creation_order_ = own(H5Pcreate(H5P_GROUP_CREATE), "group creation list");
-  check(H5Pset_link_creation_order(creation_order_.get(), order), "creation order");
+  creation_order_ = ordered_list(H5P_GROUP_CREATE);
   hdf5_ = own(H5Fcreate(file_.path().c_str(), H5F_ACC_TRUNC, creation.get(), access.get()),
               file_.path());
   scales_.clear();
@@ -70,10 +68,7 @@ void Hdf5Planner::open_existing() {
   const Handle access = access_list(state_);
   check(H5Pset_alignment(access.get(), options_.threshold_bytes, options_.alignment_bytes),
         "alignment");
-  creation_order_ = own(H5Pcreate(H5P_GROUP_CREATE), "group creation list");
-  check(H5Pset_link_creation_order(creation_order_.get(),
-                                   H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
-        "creation order");
+  creation_order_ = ordered_list(H5P_GROUP_CREATE);
   hdf5_ = own(H5Fopen(file_.path().c_str(), H5F_ACC_RDWR, access.get()), file_.path());
   on_disk_ = true;
   state_.frontier = committed_.frontier = state_.end_of_allocation;

@@ -81,14 +81,7 @@ void Hdf5Planner::make_checksums(std::uint64_t chunk_words) {
 }
 
 void Hdf5Planner::make_groups(const std::string& path) {
-  for (std::size_t slash = path.find('/'); slash != std::string::npos;
-       slash = path.find('/', slash + 1)) {
-    const std::string group = path.substr(0, slash);
-    if (!is_yes(H5Lexists(hdf5_.get(), group.c_str(), H5P_DEFAULT), group)) {
-      own(H5Gcreate2(hdf5_.get(), group.c_str(), H5P_DEFAULT, creation_order_.get(), H5P_DEFAULT),
-          group);
-    }
-  }
+  hdf5::make_groups(hdf5_.get(), path, creation_order_.get());
 }
 
 hid_t Hdf5Planner::dataset(std::uint32_t variable) {
