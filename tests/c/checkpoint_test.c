@@ -117,7 +117,7 @@ static void check_restoring(void) {
 static void check_mistakes(void) {
   double x[4] = {0};
   const int64_t shape[1] = {4}, far[1] = {3}, one[1] = {-1};
-  const int64_t gaps[1] = {16};
+  const int64_t gaps[1] = {16}, beyond[1] = {4}, three[1] = {3};
   sluice_selection strided = SLUICE_SELECTION_INIT;
   strided.stride_bytes = gaps;
   sluice_checkpoint* c = open_state(NULL);
@@ -129,10 +129,19 @@ static void check_mistakes(void) {
         SLUICE_ERROR_UNSUPPORTED, "gaps");
   FAILS(sluice_checkpoint_rows(c, "x", SLUICE_FLOAT64, x, 1, shape, 1, one),
         SLUICE_ERROR_INVALID_ARGUMENT, "id");
+  FAILS(sluice_checkpoint_rows(c, "x", SLUICE_FLOAT64, x, 1, shape, 1, beyond),
+        SLUICE_ERROR_OUT_OF_BOUNDS, "checkpoint: x: row 4 of 4");
+  FAILS(sluice_checkpoint_rows(c, "x", SLUICE_FLOAT64, NULL, 1, shape, 1, far),
+        SLUICE_ERROR_INVALID_ARGUMENT, "x: the data is NULL");
+  FAILS(sluice_checkpoint_array(c, "x", SLUICE_FLOAT64, x, 1, shape, far, three),
+        SLUICE_ERROR_OUT_OF_BOUNDS, "x: block start (3) count (3) is outside shape (4)");
+  FAILS(sluice_checkpoint_array(c, "x", SLUICE_FLOAT64, NULL, 1, shape, NULL, NULL),
+        SLUICE_ERROR_INVALID_ARGUMENT, "x: the data is NULL");
   FAILS(sluice_checkpoint_value(c, "x", SLUICE_FLOAT64, NULL), SLUICE_ERROR_INVALID_ARGUMENT,
         "NULL");
   FAILS(sluice_checkpoint_text(c, "x", path, 0), SLUICE_ERROR_INVALID_ARGUMENT, "room");
   FAILS(sluice_checkpoint_bytes(c, "x", x, -1, 0), SLUICE_ERROR_INVALID_ARGUMENT, "bytes");
+  OK(sluice_checkpoint_array(c, "x", SLUICE_FLOAT64, NULL, 1, shape, beyond, NULL));
   OK(sluice_checkpoint_array(c, "x", SLUICE_FLOAT64, x, 1, shape, far, NULL));
   FAILS(sluice_checkpoint_array(c, "x", SLUICE_INT64, x, 1, shape, NULL, NULL), SLUICE_ERROR_EXISTS,
         "float64");

@@ -9,6 +9,7 @@
 #include "api/checkpoint/checkpoint_impl.hpp"
 #include "api/config/settings.hpp"
 #include "exec/transport/solo_transport.hpp"
+#include "model/coverage.hpp"
 #include "sluice/checkpoint.h"
 
 using sluice::CheckpointOptions;
@@ -119,7 +120,9 @@ sluice::Selection selection_of(const std::string& name, int rank, const Shape& s
   const sluice_selection none = SLUICE_SELECTION_INIT;
   const sluice_selection asked = sized(given, none);
   const auto what = [&] { return what_of(name); };
-  const auto box = selected_box(rank, asked, sluice::model::Dims(std::span(shape)), what);
+  const sluice::model::Dims whole{std::span(shape)};
+  const auto box = selected_box(rank, asked, whole, what);
+  sluice::model::check_block(whole, box, what());
   sluice::Selection mine{.start = shape_of(box.start), .count = shape_of(box.count)};
   if (asked.stride_bytes != nullptr && (asked.memory_shape || asked.memory_start)) {
     throw Error(Code::invalid_argument, what() +
@@ -139,6 +142,20 @@ sluice::Selection selection_of(const std::string& name, int rank, const Shape& s
   }
   mine.allow_overflow = asked.allow_overflow != 0;
   return mine;
+}
+
+/// Error out_of_bounds where the array has no such row.
+std::vector<std::uint64_t> ids_of(const std::string& name, const Shape& shape, const int64_t* ids,
+                                  std::uint64_t count) {
+  std::vector<std::uint64_t> rows;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    rows.push_back(count_of(ids[i], "a row's id"));
+    if (!shape.empty() && rows.back() >= shape.front()) {
+      throw Error(Code::out_of_bounds, what_of(name) + ": row " + std::to_string(rows.back()) +
+                                           " of " + std::to_string(shape.front()));
+    }
+  }
+  return rows;
 }
 
 /// Error invalid_argument where the struct was not initialised. Before the call that fills it.
@@ -205,10 +222,11 @@ int sluice_checkpoint_array_selection(sluice_checkpoint* checkpoint, const char*
     const std::string called = text_of(name, "name");
     const sluice::Type element = type_of_code(type, what_of(called).c_str());
     const Shape extents = shape_of(called, rank, shape);
-    impl_of(checkpoint)
-        .add({called, element, extents,
-              sluice::detail::ByPlace{
-                  data, selection_of(called, rank, extents, element.bytes, selection)}});
+    const sluice::Selection mine = selection_of(called, rank, extents, element.bytes, selection);
+    if (sluice::model::Dims(std::span(mine.count)).volume() != 0) {
+      require(data, (what_of(called) + ": the data").c_str());
+    }
+    impl_of(checkpoint).add({called, element, extents, sluice::detail::ByPlace{data, mine}});
   });
 }
 
@@ -218,16 +236,14 @@ int sluice_checkpoint_rows(sluice_checkpoint* checkpoint, const char* name, slui
   return guarded([&] {
     const std::string called = text_of(name, "name");
     const std::uint64_t count = count_of(rows, "rows");
+    const Shape extents = shape_of(called, rank, shape);
     if (count != 0) {
       require(ids, "ids");
-    }
-    std::vector<std::uint64_t> wanted;
-    for (std::uint64_t i = 0; i < count; ++i) {
-      wanted.push_back(count_of(ids[i], "a row's id"));
+      require(data, (what_of(called) + ": the data").c_str());
     }
     impl_of(checkpoint)
-        .add({called, type_of_code(type, what_of(called).c_str()), shape_of(called, rank, shape),
-              sluice::detail::ByRows{data, std::move(wanted)}});
+        .add({called, type_of_code(type, what_of(called).c_str()), extents,
+              sluice::detail::ByRows{data, ids_of(called, extents, ids, count)}});
   });
 }
 
