@@ -35,6 +35,18 @@ int sluice_fortran_refusal(int code, const char* call, const char* name, int len
   return -code;
 }
 
+/* For a fault of the data. */
+static int refuse_data(const struct array* a, const char* call, const char* name, int length,
+                       const char* fault) {
+  return sluice_fortran_refusal(code_of_fault(a), call, name, length, fault);
+}
+
+/* SLUICE_OK where the library can be given the data. */
+static int refusal_of_data(const struct array* a, const char* call, const char* name, int length) {
+  const char* fault = fault_of_data(a);
+  return fault == NULL ? SLUICE_OK : refuse_data(a, call, name, length, fault);
+}
+
 /* The next call on the file is to fail so, instead of what it would do. */
 static void refuse_next(sluice_file* file, int refused) {
   if (refused != SLUICE_OK) sluice_refuse(file, -refused, own_message);
@@ -43,10 +55,6 @@ static void refuse_next(sluice_file* file, int refused) {
 static int no_memory(const char* call, const char* name, int length) {
   return sluice_fortran_refusal(SLUICE_ERROR_OVER_BUDGET, call, name, length, "out of memory");
 }
-
-static const char* const no_type =
-    "the data is of a type that files do not have: integer, real and complex of 4 and 8 bytes, "
-    "integer of 1 and 2, logical and character";
 
 static const char* const no_room =
     "the copy of the data exceeds the budget: raise budget_bytes, or put an array that stays as it "
@@ -133,12 +141,10 @@ int sluice_fortran_put(sluice_file* file, struct name_cache* cache, const char* 
   sluice_selection selection = SLUICE_SELECTION_INIT;
   int refused = find(file, cache, name, length, &variable);
   read_descriptor(data, &a);
+  if (refused == SLUICE_OK) refused = refusal_of_data(&a, "put", name, length);
   const int rank = part_of(file, variable, &a, starts, start, first, &selection);
   if (refused == SLUICE_OK && a.rank == 0 && is_as_stored(&a) && allow_overflow == 0) {
-    if (a.type != 0) return sluice_put_value(file, variable, a.type, a.base, rank, first);
-  }
-  if (refused == SLUICE_OK && a.type == 0) {
-    refused = sluice_fortran_refusal(SLUICE_ERROR_TYPE_MISMATCH, "put", name, length, no_type);
+    return sluice_put_value(file, variable, a.type, a.base, rank, first);
   }
   selection.allow_overflow = allow_overflow;
   char* packed = NULL;
@@ -176,10 +182,8 @@ int sluice_fortran_get(sluice_file* file, struct name_cache* cache, const char* 
   sluice_selection selection = SLUICE_SELECTION_INIT;
   int refused = find(file, cache, name, length, &variable);
   read_descriptor(data, &a);
+  if (refused == SLUICE_OK) refused = refusal_of_data(&a, "get", name, length);
   const int rank = part_of(file, variable, &a, starts, start, first, &selection);
-  if (refused == SLUICE_OK && a.type == 0) {
-    refused = sluice_fortran_refusal(SLUICE_ERROR_TYPE_MISMATCH, "get", name, length, no_type);
-  }
   selection.allow_overflow = allow_overflow;
   if (deferred) {
     const bool is_straight = is_as_stored(&a) && (a.rank == 0 || is_dense(&a));
@@ -194,7 +198,7 @@ int sluice_fortran_get(sluice_file* file, struct name_cache* cache, const char* 
   char* packed = NULL;
   if (is_as_stored(&a)) {
     selection.stride_bytes = a.rank == 0 || is_dense(&a) ? NULL : a.stride_bytes;
-  } else {
+  } else if (refused == SLUICE_OK) {
     packed = new_packed(&a, 0);
     if (packed == NULL) refused = no_memory("get", name, length);
   }
@@ -246,7 +250,8 @@ void sluice_fortran_forget(const sluice_file* file) {
 static const char* fault_of_rows(sluice_file* file, sluice_variable variable, const struct array* a,
                                  int64_t rows) {
   sluice_variable_info info = SLUICE_VARIABLE_INFO_INIT;
-  if (a->type == 0) return no_type;
+  const char* fault = fault_of_data(a);
+  if (fault != NULL) return fault;
   if (a->rank < 1) return "the data needs a last dimension that counts the rows";
   if (a->count[0] != rows) {
     return "the last dimension of the data needs as many rows as there are ids";
@@ -261,11 +266,6 @@ static const char* fault_of_rows(sluice_file* file, sluice_variable variable, co
   return NULL;
 }
 
-static int refuse_rows(const char* call, const char* name, int length, const char* fault) {
-  const int code = fault == no_type ? SLUICE_ERROR_TYPE_MISMATCH : SLUICE_ERROR_INVALID_ARGUMENT;
-  return sluice_fortran_refusal(code, call, name, length, fault);
-}
-
 int sluice_fortran_put_rows(sluice_file* file, struct name_cache* cache, const char* name,
                             int length, const CFI_cdesc_t* data, int64_t rows, const int64_t* ids,
                             int32_t in_place);
@@ -278,7 +278,7 @@ int sluice_fortran_put_rows(sluice_file* file, struct name_cache* cache, const c
   read_descriptor(data, &a);
   if (refused == SLUICE_OK) {
     const char* fault = fault_of_rows(file, variable, &a, rows);
-    if (fault != NULL) refused = refuse_rows("put_rows", name, length, fault);
+    if (fault != NULL) refused = refuse_data(&a, "put_rows", name, length, fault);
   }
   const bool needs_packing =
       refused == SLUICE_OK && (!in_place || !is_as_stored(&a) || !is_dense(&a));
@@ -316,7 +316,7 @@ int sluice_fortran_put_joined(sluice_file* file, struct name_cache* cache, const
   const int64_t rows = a.rank < 1 ? 0 : a.count[0];
   if (refused == SLUICE_OK) {
     const char* fault = fault_of_rows(file, variable, &a, rows);
-    if (fault != NULL) refused = refuse_rows("put_joined", name, length, fault);
+    if (fault != NULL) refused = refuse_data(&a, "put_joined", name, length, fault);
   }
   struct kept* k = NULL;
   if (refused == SLUICE_OK && (!in_place || !is_as_stored(&a) || !is_dense(&a))) {
@@ -352,7 +352,7 @@ int sluice_fortran_get_rows(sluice_file* file, struct name_cache* cache, const c
   read_descriptor(data, &a);
   if (refused == SLUICE_OK) {
     const char* fault = fault_of_rows(file, variable, &a, rows);
-    if (fault != NULL) refused = refuse_rows("get_rows", name, length, fault);
+    if (fault != NULL) refused = refuse_data(&a, "get_rows", name, length, fault);
   }
   const bool needs_packing = refused == SLUICE_OK && (!is_as_stored(&a) || !is_dense(&a));
   const size_t ids_bytes = (size_t)rows * sizeof *ids;
@@ -375,11 +375,6 @@ int sluice_fortran_get_rows(sluice_file* file, struct name_cache* cache, const c
 
 /* -- attributes -------------------------------------------------------------------------------- */
 
-/* The type that the library is told: text without length has a byte. */
-static sluice_type type_of_attribute(const struct array* a) {
-  return a->is_text ? SLUICE_STRING((int)packed_bytes(a)) : a->type;
-}
-
 /* NULL where this can be an attribute. gfortran hands text that is no variable on as one integer of
  * a byte, its first letter: rather refused than stored. */
 static const char* fault_of_attribute(const struct array* a) {
@@ -387,7 +382,7 @@ static const char* fault_of_attribute(const struct array* a) {
   if (a->rank == 0 && a->type == SLUICE_INT8) {
     return "text that is no variable is set by set_text, an integer of one byte as a longer one";
   }
-  return type_of_attribute(a) == 0 ? no_type : NULL;
+  return fault_of_data(a);
 }
 
 /* A value or a list. */
@@ -400,8 +395,7 @@ int sluice_fortran_set_attribute(sluice_file* file, const char* owner, const cha
   read_descriptor(value, &a);
   const char* fault = fault_of_attribute(&a);
   if (fault != NULL) {
-    const int code = fault == no_type ? SLUICE_ERROR_TYPE_MISMATCH : SLUICE_ERROR_INVALID_ARGUMENT;
-    const int refused = sluice_fortran_refusal(code, call, name, (int)strlen(name), fault);
+    const int refused = refuse_data(&a, call, name, (int)strlen(name), fault);
     refuse_next(file, refused);
     sluice_set_attribute(file, owner, name, 0, SLUICE_SCALAR, a.base);
     return refused;
@@ -409,11 +403,11 @@ int sluice_fortran_set_attribute(sluice_file* file, const char* owner, const cha
   const int64_t count = a.rank == 0 ? SLUICE_SCALAR : a.count[0];
   char* packed = new_packed(&a, 0);
   if (packed == NULL) {
-    sluice_set_attribute(file, owner, name, type_of_attribute(&a), count, NULL);
+    sluice_set_attribute(file, owner, name, a.type, count, NULL);
     return no_memory(call, name, (int)strlen(name));
   }
   pack(&a, packed);
-  const int code = sluice_set_attribute(file, owner, name, type_of_attribute(&a), count, packed);
+  const int code = sluice_set_attribute(file, owner, name, a.type, count, packed);
   free(packed);
   return code;
 }
@@ -424,14 +418,12 @@ int sluice_fortran_get_attribute(sluice_file* file, const char* owner, const cha
                                  const CFI_cdesc_t* value) {
   struct array a;
   read_descriptor(value, &a);
-  if (type_of_attribute(&a) == 0) {
-    return sluice_fortran_refusal(SLUICE_ERROR_TYPE_MISMATCH, "get_attribute", name,
-                                  (int)strlen(name), no_type);
-  }
+  const int refused = refusal_of_data(&a, "get_attribute", name, (int)strlen(name));
+  if (refused != SLUICE_OK) return refused;
   char* packed = new_packed(&a, 0);
   if (packed == NULL) return no_memory("get_attribute", name, (int)strlen(name));
-  const int code =
-      sluice_get_attribute(file, owner, name, type_of_attribute(&a), elements_of(&a), packed);
+  pack(&a, packed); /* what the attribute has no value for stays */
+  const int code = sluice_get_attribute(file, owner, name, a.type, elements_of(&a), packed);
   if (code == SLUICE_OK) unpack(&a, packed);
   free(packed);
   return code;

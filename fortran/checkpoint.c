@@ -63,7 +63,11 @@ static int refused(int code, const char* name, const char* why) {
 
 /* SLUICE_OK where the library can read and write the data where it is. */
 static int check_type(const struct array* a, const char* name) {
-  if (a->type != 0 && is_as_stored(a)) return SLUICE_OK;
+  const char* fault = fault_of_data(a);
+  if (fault != NULL && code_of_fault(a) == SLUICE_ERROR_INVALID_ARGUMENT) {
+    return refused(SLUICE_ERROR_INVALID_ARGUMENT, name, fault);
+  }
+  if (fault == NULL && is_as_stored(a)) return SLUICE_OK;
   return refused(SLUICE_ERROR_TYPE_MISMATCH, name,
                  "it is saved where it is, so it must be of a type that files have: integer, real "
                  "and complex of 4 and 8 bytes, integer of 1 and 2, logical of one byte; text by "
@@ -169,6 +173,10 @@ int sluice_fortran_checkpoint_bytes(sluice_checkpoint* checkpoint, const char* n
                                     const CFI_cdesc_t* data, int32_t keep_on_other_ranks) {
   struct array a;
   read_descriptor(data, &a);
+  const char* fault = fault_of_data(&a);
+  if (fault != NULL && code_of_fault(&a) == SLUICE_ERROR_INVALID_ARGUMENT) {
+    return refused(SLUICE_ERROR_INVALID_ARGUMENT, name, fault);
+  }
   if (!is_dense(&a)) {
     return refused(SLUICE_ERROR_INVALID_ARGUMENT, name, "bytes need an array without gaps");
   }

@@ -47,8 +47,8 @@ static sluice_type type_of(const CFI_cdesc_t* d) {
   if (t == CFI_type_float_Complex) return SLUICE_COMPLEX64;
   if (t == CFI_type_double_Complex) return SLUICE_COMPLEX128;
   if (is_logical(t)) return SLUICE_BOOL;
-  if (is_character(t) && d->elem_len >= 1 && d->elem_len <= SLUICE_STRING_BYTES_MAX) {
-    return SLUICE_STRING((int)d->elem_len);
+  if (is_character(t) && d->elem_len <= SLUICE_STRING_BYTES_MAX) {
+    return SLUICE_STRING(d->elem_len > 0 ? (int)d->elem_len : 1); /* types have at least a byte */
   }
   return 0;
 }
@@ -65,6 +65,26 @@ void read_descriptor(const CFI_cdesc_t* d, struct array* a) {
     a->count[i] = dim->extent;
     a->stride_bytes[i] = dim->sm;
   }
+}
+
+const char* fault_of_data(const struct array* a) {
+  bool is_empty = false;
+  for (int i = 0; i < a->rank; ++i) is_empty = is_empty || a->count[i] == 0;
+  if (a->base == NULL && !is_empty) return "the data is not allocated, or not associated";
+  if (a->type == 0) {
+    return "the data is of a type that files do not have: integer, real and complex of 4 and 8 "
+           "bytes, integer of 1 and 2, logical and character";
+  }
+  if (a->rank > 0 && a->count[0] < 0) {
+    return "the data is an assumed-size array, whose last extent is not known: give a section, "
+           "such as a(1:n)";
+  }
+  return NULL;
+}
+
+int code_of_fault(const struct array* a) {
+  return a->base != NULL && a->type == 0 ? SLUICE_ERROR_TYPE_MISMATCH
+                                         : SLUICE_ERROR_INVALID_ARGUMENT;
 }
 
 int64_t elements_of(const struct array* a) {
@@ -104,7 +124,7 @@ static void store_truth(char* p, size_t bytes, bool value) {
 
 /* -- packing ----------------------------------------------------------------------------------- */
 
-/* Of text without length one byte, because types have at least one. */
+/* The bytes of the type, also of text without length. */
 size_t packed_bytes(const struct array* a) {
   return a->is_wide_logical ? 1 : a->element_bytes > 0 ? a->element_bytes : 1;
 }

@@ -30,6 +30,10 @@ struct array {
 };
 
 void read_descriptor(const CFI_cdesc_t* d, struct array* a);
+/* Why the library cannot be given the data, and the code for that; NULL where it can. Of an array
+ * that is not allocated the extents are undefined. */
+const char* fault_of_data(const struct array* a);
+int code_of_fault(const struct array* a);
 int64_t elements_of(const struct array* a);
 bool is_dense(const struct array* a);
 /* Whether the library takes the elements as they are; the others are packed. */

@@ -284,6 +284,8 @@ contains
       code = lib_array(self%handle, c_text(name), data, shape, size(shape), start, size(start))
     else if (present(shape)) then
       code = lib_array(self%handle, c_text(name), data, shape, size(shape), none, -1)
+    else if (present(start)) then
+      code = lib_array(self%handle, c_text(name), data, none, -1, start, size(start))
     else
       code = lib_array(self%handle, c_text(name), data, none, -1, none, -1)
     end if

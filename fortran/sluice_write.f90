@@ -84,7 +84,7 @@ contains
       bytes = [merge(1_int8, 0_int8, fill)]
       type = sluice_logical
     type is (character(*))
-      bytes = transfer(fill // c_null_char, mold)
+      bytes = transfer(c_text(fill), mold)
       type = string_kind + 256 * size(bytes)
     class default
       bytes = mold

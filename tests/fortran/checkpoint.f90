@@ -126,9 +126,12 @@ contains
   subroutine make_mistakes()
     type(sluice_checkpoint) :: state
     real(real64), target :: x(10)
+    real(real64), allocatable, target :: nothing(:)
     logical, target :: flag
     integer :: code
     character(len=300) :: message
+    allocate (nothing(3))
+    deallocate (nothing)
     call state%open(trim(path), MPI_COMM_WORLD)
     call state%open(trim(path), MPI_COMM_WORLD, stat=code, errmsg=message)
     call require(code == 19 .and. index(message, "still open") > 0, "twice: " // trim(message))
@@ -136,6 +139,12 @@ contains
     call require(code == 30 .and. index(message, "gaps") > 0, "gaps: " // trim(message))
     call state%array("x", x, shape=[5, 2], stat=code, errmsg=message)
     call require(code == 10 .and. index(message, "shape") > 0, "shape: " // trim(message))
+    call state%array("x", x, start=[2_int64], stat=code, errmsg=message)
+    call require(code == 11 .and. index(message, "outside") > 0, "start: " // trim(message))
+    call state%array("x", nothing, stat=code, errmsg=message)
+    call require(code == 10 .and. index(message, "allocated") > 0, "nothing: " // trim(message))
+    call state%bytes("x", nothing, stat=code, errmsg=message)
+    call require(code == 10 .and. index(message, "allocated") > 0, "no bytes: " // trim(message))
     call state%rows("x", x, shape=[20], ids=[1, 2], stat=code, errmsg=message)
     call require(code == 10 .and. index(message, "ids") > 0, "rows: " // trim(message))
     call state%value("flag", flag, stat=code, errmsg=message)

@@ -20,6 +20,7 @@ program errors
   call check_opening()
   call check_refused_commits()
   call check_puts()
+  call check_data_that_is_not_there()
   call check_states()
   call check_reading()
   if (rank == 0) print "(a)", "fortran errors: ok"
@@ -209,6 +210,74 @@ contains
     call out%begin_step(time=1.0_real64)
     call out%put("x", x, start=[1, 2 * rank + 1])
     call out%end_step()
+  end subroutine
+
+  !> Arrays that are not allocated, pointers to nothing, arrays whose size nobody knows.
+  subroutine check_data_that_is_not_there()
+    type(sluice_file) :: out
+    integer :: listed(3), which
+    character(len=4), pointer :: texts(:)
+    logical, allocatable :: flags(:)
+    character(len=0) :: none(3)
+    listed = [5, 6, 7]
+    none = ""
+    allocate (texts(3), flags(3))
+    deallocate (texts, flags)
+    call define_all(out)
+    call out%define("texts", sluice_character(4), shape=[3], partial=.true., fill="ab      ")
+    call out%define("flags", sluice_logical, shape=[3], partial=.true.)
+    do which = 1, 5
+      if (rank == ranks - 1) call put_nothing(out, which, texts, flags, listed)
+      call out%flush(stat=code, errmsg=message)
+      call expect(invalid, "the data is ")
+    end do
+    if (rank == 0) call out%put("texts", none(2:2), start=[2])
+    call one_good_step(out)
+    if (out%has("a list")) error stop "a list is no variable"
+    call out%close()
+    call read_nothing(texts, flags, listed)
+  end subroutine
+
+  subroutine put_nothing(out, which, texts, flags, listed)
+    type(sluice_file), intent(inout) :: out
+    integer, intent(in) :: which, listed(*)
+    character(len=4), pointer, intent(in) :: texts(:)
+    logical, allocatable, intent(in) :: flags(:)
+    select case (which)
+    case (1)
+      call out%put("texts", texts, stat=code, errmsg=message)
+      call expect(invalid, "put texts: the data is not allocated")
+    case (2)
+      call out%put("flags", flags, stat=code, errmsg=message)
+      call expect(invalid, "put flags: the data is not allocated")
+    case (3)
+      call out%put_rows("flags", [1, 2, 3], flags, stat=code, errmsg=message)
+      call expect(invalid, "put_rows flags: the data is not allocated")
+    case (4)
+      call out%set_attribute("", "flags", flags, stat=code, errmsg=message)
+      call expect(invalid, "set_attribute flags: the data is not allocated")
+    case (5)
+      call out%set_attribute("", "list", listed, stat=code, errmsg=message)
+      call expect(invalid, "set_attribute list: the data is an assumed-size array")
+    end select
+  end subroutine
+
+  subroutine read_nothing(texts, flags, listed)
+    character(len=4), pointer, intent(inout) :: texts(:)
+    logical, allocatable, intent(inout) :: flags(:)
+    integer, intent(inout) :: listed(*)
+    type(sluice_file) :: in
+    character(len=4) :: got(3)
+    call in%open(path, "r", MPI_COMM_WORLD, "timeout_s = 20")
+    call in%get("texts", got)
+    if (any(got /= ["ab  ", "    ", "ab  "])) error stop "texts are not what was put"
+    call in%get("texts", texts, stat=code, errmsg=message)
+    call expect(invalid, "get texts: the data is not allocated")
+    call in%get("flags", flags, stat=code, errmsg=message)
+    call expect(invalid, "get flags: the data is not allocated")
+    call in%get_attribute("", "list", listed, stat=code, errmsg=message)
+    call expect(invalid, "get_attribute list: the data is an assumed-size array")
+    call in%close()
   end subroutine
 
   subroutine check_states()
