@@ -276,6 +276,39 @@ static void check_refused_commits(void) {
   sluice_free(in);
 }
 
+/* A message names the file once, also where its path is relative. */
+static void check_relative_path(void) {
+  const int64_t shape[1] = {-1};
+  char before[512];
+  sluice_file* out = NULL;
+  sluice_variable x = -1;
+  CHECK(getcwd(before, sizeof before) != NULL && chdir(check_folder) == 0);
+  OK(sluice_open(MPI_COMM_WORLD, "relative.h5", "w", "durability = \"none\"", &out));
+  FAILS(sluice_define(out, "x", SLUICE_FLOAT64, 1, shape, NULL, &x), SLUICE_ERROR_INVALID_ARGUMENT,
+        "relative.h5: define x");
+  FAILS(sluice_flush(out, NULL), SLUICE_ERROR_INVALID_ARGUMENT, "rank 0: relative.h5: define x");
+  OK(sluice_close(out));
+  sluice_free(out);
+  CHECK(chdir(before) == 0);
+}
+
+/* A refused put fails also where it follows the one before. */
+static void check_refused_puts(void) {
+  const int64_t shape[1] = {2};
+  const double values[2] = {1, 2};
+  sluice_file* out = open_file("w");
+  sluice_variable x = -1;
+  OK(sluice_define(out, "x", SLUICE_FLOAT64, 1, shape, NULL, &x));
+  for (int64_t at = 0; rank == 0 && at < 2; ++at) {
+    if (at == 1) OK(sluice_refuse(out, SLUICE_ERROR_UNSUPPORTED, "no such place"));
+    const int code = sluice_put_value(out, x, SLUICE_FLOAT64, &values[at], 1, &at);
+    CHECK(code == (at == 1 ? SLUICE_ERROR_UNSUPPORTED : SLUICE_OK));
+  }
+  FAILS(sluice_flush(out, NULL), SLUICE_ERROR_UNSUPPORTED, "no such place");
+  OK(sluice_close(out));
+  sluice_free(out);
+}
+
 int main(int argc, char** argv) {
   sluice_file* early = NULL;
   CHECK(sluice_open_f(0, "early.h5", "w", NULL, &early) != SLUICE_OK && early == NULL);
@@ -289,6 +322,8 @@ int main(int argc, char** argv) {
   snprintf(path, sizeof path, "%s", in_folder("errors.h5"));
   check_opening();
   check_refused_commits();
+  check_relative_path();
+  check_refused_puts();
   check_writing();
   check_reading();
   MPI_Barrier(MPI_COMM_WORLD);

@@ -145,7 +145,7 @@ int put_selected(sluice_file* file, sluice_variable variable, sluice_type type, 
 /// The fast path, if the file is open for writing and the part follows the last one.
 bool put_next(sluice_file* file, sluice_variable variable, sluice_type type, const void* data,
               int rank, const std::int64_t* start, const std::int64_t* count) noexcept {
-  if (file == nullptr || !file->is_live || variable < 0) {
+  if (file == nullptr || !file->is_live || variable < 0 || file->refusal) {
     return false;
   }
   Output* output = file->impl->writing();
