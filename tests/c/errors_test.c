@@ -1,4 +1,6 @@
 /* What a program may do wrong: each is a clear error, none a crash, and the file stays right. */
+#include <sluice/checkpoint.h>
+#include <sluice/records.h>
 #include <sluice/sluice.h>
 
 #include "check.h"
@@ -309,6 +311,49 @@ static void check_refused_puts(void) {
   sluice_free(out);
 }
 
+/* What the last rank alone gets wrong in a collective call, all get. */
+static void check_last_rank(void) {
+  const int is_last = rank == ranks - 1;
+  sluice_file* file = NULL;
+  sluice_records* records = NULL;
+  sluice_checkpoint* checkpoint = NULL;
+  sluice_session_file* sessions = NULL;
+  char* text = NULL;
+  FAILS(sluice_open(MPI_COMM_WORLD, path, "w", options, is_last ? NULL : &file),
+        SLUICE_ERROR_INVALID_ARGUMENT, "handle is NULL");
+  FAILS(sluice_records_open(MPI_COMM_WORLD, path, "w", options, is_last ? NULL : &records),
+        SLUICE_ERROR_INVALID_ARGUMENT, "handle is NULL");
+  FAILS(sluice_checkpoint_open(MPI_COMM_WORLD, path, NULL, is_last ? NULL : &checkpoint),
+        SLUICE_ERROR_INVALID_ARGUMENT, "handle is NULL");
+  FAILS(sluice_session_file_open(MPI_COMM_WORLD, path, "w", options, is_last ? NULL : &sessions),
+        SLUICE_ERROR_INVALID_ARGUMENT, "handle is NULL");
+  FAILS(sluice_read_text(MPI_COMM_WORLD, is_last ? NULL : path, &text, NULL),
+        SLUICE_ERROR_INVALID_ARGUMENT, "path is NULL");
+  CHECK(file == NULL && records == NULL && checkpoint == NULL && sessions == NULL && text == NULL);
+
+  snprintf(path, sizeof path, "%s", in_folder("last_rank.rec"));
+  OK(sluice_records_open(MPI_COMM_WORLD, path, "w", options, &records));
+  OK(sluice_records_commit(records, NULL));
+  OK(sluice_records_close(records));
+  sluice_records_free(records);
+  OK(sluice_records_open(MPI_COMM_WORLD, path, "r", options, &records));
+  FAILS(sluice_records_fetch(records, is_last ? 7 : 0), SLUICE_ERROR_OUT_OF_BOUNDS, "group 7 of 1");
+  FAILS(sluice_records_fetch(records, is_last ? -5 : 0), SLUICE_ERROR_OUT_OF_BOUNDS,
+        "group -5 of 1");
+  OK(sluice_records_fetch(records, 0));
+  OK(sluice_records_close(records));
+  sluice_records_free(records);
+
+  int64_t good = -1;
+  OK(sluice_open(MPI_COMM_WORLD, path, "r", options, &file));
+  const int code = sluice_latest_good(file, is_last ? NULL : &good);
+  CHECK(code == (is_last ? SLUICE_ERROR_INVALID_ARGUMENT : SLUICE_OK));
+  CHECK(good == (is_last ? -1 : 0));
+  OK(sluice_latest_good(file, &good));
+  OK(sluice_close(file));
+  sluice_free(file);
+}
+
 int main(int argc, char** argv) {
   sluice_file* early = NULL;
   CHECK(sluice_open_f(0, "early.h5", "w", NULL, &early) != SLUICE_OK && early == NULL);
@@ -324,6 +369,8 @@ int main(int argc, char** argv) {
   check_refused_commits();
   check_relative_path();
   check_refused_puts();
+  check_last_rank();
+  snprintf(path, sizeof path, "%s", in_folder("errors.h5"));
   check_writing();
   check_reading();
   MPI_Barrier(MPI_COMM_WORLD);

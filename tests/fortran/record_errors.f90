@@ -112,6 +112,13 @@ contains
     call require(x == 2.5_real64, "the real is still there")
     call file_dread(fp, 0, stat=code, errmsg=message)
     call expect(invalid, "counted from 1")
+    if (rank == 0) then
+      call file_dread(fp, -3, stat=code, errmsg=message)
+      call expect(invalid, "counted from 1")
+    else
+      call file_dread(fp, 1, stat=code, errmsg=message)
+      call expect(outside, "counted from 0")
+    end if
     call file_dclose(fp)
   end subroutine
 

@@ -54,9 +54,10 @@ int open_on(const Where& where, const char* path, const char* mode, const char* 
             sluice_file** file) noexcept {
   sluice_file* handle = nullptr;
   try {
-    require(static_cast<void*>(file), "the place for the file handle");
-    *file = nullptr;
-    const Opening opening = where.parse(path, mode, options);
+    if (file != nullptr) {
+      *file = nullptr;
+    }
+    const Opening opening = where.parse(static_cast<void*>(file), path, mode, options);
     handle = take_handle();
     auto impl = where.open(opening);
     handle->impl = impl.get();

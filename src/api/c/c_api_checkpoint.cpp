@@ -57,9 +57,11 @@ template <class Where, class Make>
 int open_checkpoint(const Where& where, const char* path, const sluice_checkpoint_options* options,
                     sluice_checkpoint** checkpoint, Make&& make) noexcept {
   return guarded([&] {
-    require(static_cast<void*>(checkpoint), "the place for the handle");
-    *checkpoint = nullptr;
+    if (checkpoint != nullptr) {
+      *checkpoint = nullptr;
+    }
     const CheckpointOpening opening = where.before([&] {
+      require(static_cast<void*>(checkpoint), "the place for the handle");
       return CheckpointOpening{text_of(path, "path"), options_of(options)};
     });
     auto made = std::make_unique<sluice_checkpoint>();
@@ -326,8 +328,9 @@ int sluice_checkpoint_save(sluice_checkpoint* checkpoint, double time, sluice_sa
 
 int sluice_checkpoint_due(sluice_checkpoint* checkpoint, int32_t* due) {
   return guarded([&] {
-    require(due, "the place for the answer");
-    *due = impl_of(checkpoint).due() ? 1 : 0;
+    const bool is_due = impl_of(checkpoint).due();
+    require(due, "the place for the answer");  // behind the call that the other ranks wait for
+    *due = is_due ? 1 : 0;
   });
 }
 

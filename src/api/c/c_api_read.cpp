@@ -288,8 +288,8 @@ int sluice_refresh(sluice_file* file) {
 
 int sluice_latest_good(sluice_file* file, int64_t* step) {
   return call(file, [&](sluice_file& f) {
-    require(step, "the place for the step");
     const auto good = f.file->latest_good();
+    require(step, "the place for the step");  // behind the call that the other ranks wait for
     *step = good ? static_cast<int64_t>(*good) : -1;
   });
 }

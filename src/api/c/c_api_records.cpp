@@ -54,9 +54,10 @@ template <class Where>
 int open_records(const Where& where, const char* path, const char* mode, const char* options,
                  int parts, sluice_records** records) noexcept {
   return guarded([&] {
-    require(static_cast<void*>(records), "the place for the handle");
-    *records = nullptr;
-    const Opening opening = where.parse(path, mode, options);
+    if (records != nullptr) {
+      *records = nullptr;
+    }
+    const Opening opening = where.parse(static_cast<void*>(records), path, mode, options);
     auto made = std::make_unique<sluice_records>();
     made->impl = std::make_unique<RecordsImpl>(
         [&](const Options& wanted) {
@@ -164,7 +165,7 @@ int sluice_records_drain(sluice_records* records, double seconds, int32_t* all) 
 int sluice_records_fetch(sluice_records* records, int64_t group) {
   return guarded([&] {
     RecordsImpl& impl = impl_of(records);
-    if (group >= 0) {
+    if (group != -1) {
       impl.fetch(static_cast<std::uint64_t>(group));
     } else if (!impl.fetch()) {
       throw Error(Code::out_of_bounds, impl.path() + ": there is no further record group: the " +

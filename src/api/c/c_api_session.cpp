@@ -47,9 +47,11 @@ std::function<void(const Error*)> call_of(sluice_done done, void* user) {
 template <class Where>
 int open_on(const Where& where, const char* path, const char* mode, const char* options,
             sluice_session_file** file) noexcept {
-  return guarded_on(static_cast<const void*>(file), [&] {
-    *file = nullptr;
-    const Opening opening = where.parse(path, mode, options);
+  return guarded([&] {
+    if (file != nullptr) {
+      *file = nullptr;
+    }
+    const Opening opening = where.parse(static_cast<void*>(file), path, mode, options);
     auto made = std::make_unique<sluice_session_file>(
         sluice_session_file{SessionFile(std::make_unique<sluice::detail::SessionImpl>(
             where.context(opening), opening.path, opening.mode))});

@@ -31,13 +31,16 @@ char* copy_of(const std::string& bytes) {
   return text;
 }
 
+/// `read` is given what it is to run before it reads.
 template <class Read>
 int read_text(const char* path, char** text, std::int64_t* bytes, Read&& read) noexcept {
   return sluice::c_api::guarded([&] {
-    sluice::c_api::require(path, "path");
-    sluice::c_api::require(text, "text");
-    *text = nullptr;
-    const std::string found = read(path);
+    const auto check = [&] {
+      sluice::c_api::require(path, "path");
+      sluice::c_api::require(text, "text");
+      *text = nullptr;
+    };
+    const std::string found = read(check);
     *text = copy_of(found);
     if (bytes != nullptr) {
       *bytes = static_cast<std::int64_t>(found.size());
@@ -48,8 +51,10 @@ int read_text(const char* path, char** text, std::int64_t* bytes, Read&& read) n
 }  // namespace
 
 int sluice_read_text_comm(sluice_comm comm, const char* path, char** text, int64_t* bytes) {
-  return read_text(path, text, bytes,
-                   [&](const char* name) { return sluice::read_on_root(comm, name); });
+  return read_text(path, text, bytes, [&](auto&& check) {
+    sluice::exec::before_open(comm, check);  // its error is that of every rank
+    return sluice::read_on_root(comm, path);
+  });
 }
 
 int sluice_read_text_f(int comm, const char* path, char** text, int64_t* bytes) {
@@ -57,9 +62,10 @@ int sluice_read_text_f(int comm, const char* path, char** text, int64_t* bytes) 
 }
 
 int sluice_read_text_serial(const char* path, char** text, int64_t* bytes) {
-  return read_text(path, text, bytes, [](const char* name) {
+  return read_text(path, text, bytes, [&](auto&& check) {
+    check();
     const auto alone = sluice::exec::make_solo();
-    return sluice::exec::read_on_root(*alone, *sluice::storage::make_posix(), name);
+    return sluice::exec::read_on_root(*alone, *sluice::storage::make_posix(), path);
   });
 }
 

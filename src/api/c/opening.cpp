@@ -10,7 +10,8 @@ namespace sluice::c_api {
 
 namespace {
 
-Opening parsed(const char* path, const char* mode, const char* options) {
+Opening parsed(const void* place, const char* path, const char* mode, const char* options) {
+  require(place, "the place for the handle");
   return {text_of(path, "path"), mode_of(mode), parse_options(options == nullptr ? "" : options)};
 }
 
@@ -39,8 +40,9 @@ void start_mpi() {
 
 }  // namespace
 
-Opening OnComm::parse(const char* path, const char* mode, const char* options) const {
-  return before([&] { return parsed(path, mode, options); });
+Opening OnComm::parse(const void* place, const char* path, const char* mode,
+                      const char* options) const {
+  return before([&] { return parsed(place, path, mode, options); });
 }
 
 const Comm& OnComm::comm(const std::string& path) const {
@@ -57,8 +59,9 @@ detail::OpenContext OnComm::context(const Opening& opening) const {
   return detail::context_on(comm(opening.path), request_of(opening), opening.options);
 }
 
-Opening OnSelf::parse(const char* path, const char* mode, const char* options) const {
-  return parsed(path, mode, options);
+Opening OnSelf::parse(const void* place, const char* path, const char* mode,
+                      const char* options) const {
+  return parsed(place, path, mode, options);
 }
 
 std::unique_ptr<detail::FileImpl> OnSelf::open(const Opening& opening) const {

@@ -28,8 +28,8 @@ class OnComm {
   decltype(auto) before(Work&& work) const {
     return exec::before_open(comm_, std::forward<Work>(work));
   }
-  /// An error of any rank is that of every rank.
-  Opening parse(const char* path, const char* mode, const char* options) const;
+  /// `place`: for the handle. An error of any rank is that of every rank.
+  Opening parse(const void* place, const char* path, const char* mode, const char* options) const;
   std::unique_ptr<detail::FileImpl> open(const Opening& opening) const;
   detail::OpenContext context(const Opening& opening) const;
   /// Error invalid_argument for MPI_COMM_NULL.
@@ -45,7 +45,7 @@ class OnSelf {
   decltype(auto) before(Work&& work) const {
     return work();
   }
-  Opening parse(const char* path, const char* mode, const char* options) const;
+  Opening parse(const void* place, const char* path, const char* mode, const char* options) const;
   /// MPI is started if the storage needs it.
   std::unique_ptr<detail::FileImpl> open(const Opening& opening) const;
   detail::OpenContext context(const Opening& opening) const;

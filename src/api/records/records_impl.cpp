@@ -254,31 +254,26 @@ bool RecordsImpl::fetch() {
 
 void RecordsImpl::fetch(std::uint64_t group) {
   require(false);
-  if (group >= groups()) {
-    throw Error(Code::out_of_bounds, path() + ": record group " + std::to_string(group) + " of " +
-                                         std::to_string(groups()) + ", counted from 0");
-  }
   exec::Transport& transport = file_impl_->transport();
-  const std::uint64_t all = file_->shape(table_, group)[0];
-  const std::uint64_t data_bytes = file_->shape(data_, group)[0];
   const auto streams = static_cast<std::uint64_t>(streams_.size());
   const std::uint64_t readers = streams * static_cast<std::uint64_t>(transport.size());
   const std::uint64_t reader = streams * static_cast<std::uint64_t>(transport.rank());
-  const std::uint64_t first = reader * all / readers;
-  const std::uint64_t last = (reader + streams) * all / readers;
-  std::exception_ptr failure;
-  const auto attempt = [&](auto&& work) {
-    try {
-      work();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    exec::agree(transport, failure);
-  };
+  std::uint64_t all = 0;
+  std::uint64_t data_bytes = 0;
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  const auto attempt = [&](auto&& work) { exec::agree(transport, exec::failure_of(work)); };
+  attempt([&] {
+    check_group(group);
+    all = file_->shape(table_, group)[0];
+    data_bytes = file_->shape(data_, group)[0];
+    first = reader * all / readers;
+    last = (reader + streams) * all / readers;
+    rows_.assign(last - first, Row{});
+  });
   for (Stream& stream : streams_) {
     stream.reader.clear();
   }
-  attempt([&] { rows_.assign(last - first, Row{}); });
   file_->get(table_, reinterpret_cast<std::uint64_t*>(rows_.data()),
              {.start = {first, 0}, .count = {last - first, row_words}}, group);
   Row hull;
@@ -296,6 +291,14 @@ void RecordsImpl::fetch(std::uint64_t group) {
                  {.start = {hull.offset}, .count = {hull.payload_bytes}}, group);
   hand_out(group, first, all);
   next_ = group + 1;
+}
+
+void RecordsImpl::check_group(std::uint64_t group) const {
+  if (group >= groups()) {
+    throw Error(Code::out_of_bounds, path() + ": record group " +
+                                         std::to_string(static_cast<std::int64_t>(group)) + " of " +
+                                         std::to_string(groups()) + ", counted from 0");
+  }
 }
 
 void RecordsImpl::check_rows(std::uint64_t group, std::uint64_t data_bytes) const {
