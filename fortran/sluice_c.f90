@@ -85,6 +85,12 @@ module sluice_c
       character(kind=c_char), intent(in) :: name(*)
       integer(c_int32_t), intent(out) :: variable
     end function
+    integer(c_int) function c_refuse(file, code, why) bind(c, name="sluice_refuse")
+      import
+      type(c_ptr), value :: file
+      integer(c_int), value :: code
+      character(kind=c_char), intent(in) :: why(*)
+    end function
     integer(c_int) function c_info(file, variable, info) bind(c, name="sluice_info")
       import
       type(c_ptr), value :: file

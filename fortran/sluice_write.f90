@@ -147,9 +147,11 @@ contains
     integer(c_int32_t) :: variable
     integer(c_int) :: code
     if (is_missing(self%handle, self%path, stat, errmsg)) return
+    variable = -1
     code = c_find(self%handle, c_text(name), variable)
-    if (code == 0) code = c_resize(self%handle, variable, rows)
-    call finish(self%handle, code, stat, errmsg)
+    ! A question that fails is no failure of the step.
+    if (code /= 0) code = c_refuse(self%handle, code, c_text(f_text(c_last_error(self%handle))))
+    call finish(self%handle, c_resize(self%handle, variable, rows), stat, errmsg)
   end procedure
 
   module procedure put_64

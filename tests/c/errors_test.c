@@ -301,6 +301,9 @@ static void check_refused_puts(void) {
   sluice_file* out = open_file("w");
   sluice_variable x = -1;
   OK(sluice_define(out, "x", SLUICE_FLOAT64, 1, shape, NULL, &x));
+  FAILS(sluice_set_attribute(out, "", "a", SLUICE_INT8, INT64_MAX, values),
+        SLUICE_ERROR_INVALID_ARGUMENT, "9223372036854775807 values");
+  FAILS(sluice_flush(out, NULL), SLUICE_ERROR_INVALID_ARGUMENT, "9223372036854775807 values");
   for (int64_t at = 0; rank == 0 && at < 2; ++at) {
     if (at == 1) OK(sluice_refuse(out, SLUICE_ERROR_UNSUPPORTED, "no such place"));
     const int code = sluice_put_value(out, x, SLUICE_FLOAT64, &values[at], 1, &at);

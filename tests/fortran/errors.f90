@@ -231,6 +231,10 @@ contains
       call out%flush(stat=code, errmsg=message)
       call expect(invalid, "the data is ")
     end do
+    call out%resize("nothing", 1_int64, stat=code, errmsg=message)
+    call expect(missing, "no variable nothing")
+    call out%flush(stat=code, errmsg=message)
+    call expect(missing, "no variable nothing")
     if (rank == 0) call out%put("texts", none(2:2), start=[2])
     call out%set_attribute("", "two", listed(1:2))
     call one_good_step(out)

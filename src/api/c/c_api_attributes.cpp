@@ -53,7 +53,8 @@ Value numbers(const void* values, std::int64_t count, const std::string& what) {
 std::string text_in(const char* slot, std::size_t bytes) { return {slot, strnlen(slot, bytes)}; }
 
 Value value_of(const Type& type, std::int64_t count, const void* values, const std::string& what) {
-  if (count < SLUICE_SCALAR) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 8;  // in memory
+  if (count < SLUICE_SCALAR || count > most) {
     throw Error(Code::invalid_argument, what + ": " + std::to_string(count) + " values");
   }
   if (count != 0) {
