@@ -106,6 +106,13 @@ int open_descriptor(const SystemCalls& calls, const Place& place, int flags, mod
   return fd;
 }
 
+namespace {
+
+constexpr const char* special_text =
+    "is neither a file nor a folder (a pipe, a socket or a device): check the path";
+
+}  // namespace
+
 PosixFile::PosixFile(const SystemCalls& calls, const Place& place, std::string path, Access access)
     : calls_(calls), path_(std::move(path)) {
   const Call call = access == Access::create ? Call::create : Call::open;
@@ -117,10 +124,9 @@ PosixFile::PosixFile(const SystemCalls& calls, const Place& place, std::string p
   const bool is_file = problem == 0 && S_ISREG(status.st_mode);
   if (!is_file) {
     calls_.close(fd_);
-    throw problem != 0 ? system_error(path_, describe(call), problem)
-                       : Error(Code::io, path_ + ": " + describe(call) +
-                                             " failed: is neither a file nor a folder (a pipe, "
-                                             "a socket or a device): check the path");
+    throw problem != 0
+        ? system_error(path_, describe(call), problem)
+        : Error(Code::io, path_ + ": " + describe(call) + " failed: " + special_text);
   }
 }
 
@@ -316,6 +322,14 @@ std::string PosixStorage::real_path(const std::string& path) { return follow_lin
 void PosixStorage::rename(const std::string& from, const std::string& to) {
   const Place old_place = place_of(from);
   const Place new_place = place_of(to);
+  // root can replace a device, such as /dev/null, by a file.
+  struct stat status = {};
+  const bool is_there =
+      ::fstatat(new_place.folder(), new_place.name(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  if (is_there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode) &&
+      !S_ISLNK(status.st_mode)) {
+    throw Error(Code::io, from + ": rename to " + to + " failed: " + special_text);
+  }
   const int result = uninterrupted([&] {
     return calls_.renameat(old_place.folder(), old_place.name(), new_place.folder(),
                            new_place.name());

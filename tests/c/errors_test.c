@@ -2,6 +2,7 @@
 #include <sluice/checkpoint.h>
 #include <sluice/records.h>
 #include <sluice/sluice.h>
+#include <sys/stat.h>
 
 #include "check.h"
 
@@ -294,6 +295,19 @@ static void check_relative_path(void) {
   CHECK(chdir(before) == 0);
 }
 
+/* A device, here a pipe, is not replaced by a file. */
+static void check_pipe(void) {
+  struct stat status;
+  sluice_file* out = NULL;
+  if (rank == 0) CHECK(mkfifo(in_folder("pipe.h5"), 0600) == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  OK(sluice_open(MPI_COMM_WORLD, in_folder("pipe.h5"), "w", options, &out));
+  FAILS(sluice_flush(out, NULL), SLUICE_ERROR_IO, "pipe.h5 failed: is neither a file nor a folder");
+  FAILS(sluice_close(out), SLUICE_ERROR_IO, "is neither a file nor a folder");
+  sluice_free(out);
+  CHECK(stat(in_folder("pipe.h5"), &status) == 0 && S_ISFIFO(status.st_mode));
+}
+
 /* A refused put fails also where it follows the one before. */
 static void check_refused_puts(void) {
   const int64_t shape[1] = {2};
@@ -371,6 +385,7 @@ int main(int argc, char** argv) {
   check_opening();
   check_refused_commits();
   check_relative_path();
+  check_pipe();
   check_refused_puts();
   check_last_rank();
   snprintf(path, sizeof path, "%s", in_folder("errors.h5"));
