@@ -166,7 +166,7 @@ SLUICE_API int sluice_checkpoint_open_serial(const char* path,
  * @retval SLUICE_OK                      success
  * @retval SLUICE_ERROR_EXISTS            it is registered with another type or shape
  * @retval SLUICE_ERROR_BAD_NAME          the name
- * @retval SLUICE_ERROR_INVALID_ARGUMENT  type or shape
+ * @retval SLUICE_ERROR_INVALID_ARGUMENT  type or shape, or no data of a part that has elements
  * @retval SLUICE_ERROR_OUT_OF_BOUNDS     the part is not inside the shape */
 SLUICE_API int sluice_checkpoint_array(sluice_checkpoint* checkpoint, const char* name,
                                        sluice_type type, void* data, int rank, const int64_t* shape,
