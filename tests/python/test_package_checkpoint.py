@@ -201,7 +201,11 @@ def test_mistakes_are_errors(tmp_path):
         note = state.text("note", "", 4)
         with fails(Code.OVERFLOW, "room for 4"):
             note.value = "five!"
-        state.array("x", np.zeros(4), shape=9, start=(6,))
+        with fails(Code.OUT_OF_BOUNDS, "x", "outside"):
+            state.array("x", np.zeros(4), shape=9, start=(6,))
+        with fails(Code.OUT_OF_BOUNDS, "x", "row 4 of 4"):
+            state.rows("x", np.zeros((2, 3)), (4, 3), [1, 4])
+        state.array("x", np.zeros(3), shape=9, start=(6,))
         saved = state.save(0)
         assert not saved and "x" in saved.why
         assert not path.exists()
