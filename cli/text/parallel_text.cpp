@@ -2,28 +2,28 @@
 
 #include <span>
 
+#include "commit/publish/agreed_path.hpp"
+#include "commit/publish/atomic_file.hpp"
 #include "exec/transport/agree.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::cli {
 
-namespace {
-
-std::string unfinished(const std::string& path) { return path + ".unfinished"; }
-
-}  // namespace
-
 ParallelText::ParallelText(const Context& context, const std::string& path)
-    : context_(context), path_(path) {
+    : context_(context), path_(commit::agreed_path(context.transport, context.storage, path)) {
   exec::on_root(context.transport, [&] {
-    if (context.storage.exists(path)) {
+    if (context.storage.exists(path_)) {
       throw Error(Code::exists, path + ": exists already: choose another name");
     }
-    if (context.storage.exists(unfinished(path))) {
-      context.storage.remove(unfinished(path));
-    }
-    context.storage.open(unfinished(path), storage::Access::create);
+    context.storage.open(commit::fresh_building_path(context.storage, path_),
+                         storage::Access::create);
   });
+}
+
+ParallelText::~ParallelText() {
+  if (!is_named_ && context_.is_root()) {
+    commit::forget_building(context_.storage, path_);
+  }
 }
 
 void ParallelText::append(const std::string& part) {
@@ -33,7 +33,7 @@ void ParallelText::append(const std::string& part) {
   try {
     if (!part.empty()) {
       if (!file_) {
-        file_ = context_.storage.open(unfinished(path_), storage::Access::read_write);
+        file_ = context_.storage.open(commit::building_path(path_), storage::Access::read_write);
       }
       file_->write(bytes_ + static_cast<std::uint64_t>(sums.below), std::as_bytes(std::span(part)));
     }
@@ -46,7 +46,10 @@ void ParallelText::append(const std::string& part) {
 
 std::uint64_t ParallelText::close() {
   file_.reset();
-  exec::on_root(context_.transport, [&] { context_.storage.rename(unfinished(path_), path_); });
+  exec::on_root(context_.transport, [&] {
+    context_.storage.rename_new(commit::building_path(path_), path_);
+    is_named_ = true;
+  });
   return bytes_;
 }
 

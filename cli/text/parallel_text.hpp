@@ -1,8 +1,8 @@
 // A text file written by all ranks: each writes its part of every section, in the order of the
 // ranks.
 //
-// Invariants: the file takes its name when it is complete; it must not exist; a failure of one rank
-// is thrown on every rank.
+// Invariants: the file takes its name when it is complete, and is removed with the object if it is
+// not; it must not exist; a failure of one rank is thrown on every rank.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,9 @@ class ParallelText {
  public:
   /// Collective. Error exists.
   ParallelText(const Context& context, const std::string& path);
+  ~ParallelText();
+  ParallelText(const ParallelText&) = delete;
+  ParallelText& operator=(const ParallelText&) = delete;
   /// Collective. The `part` of every rank, in sequence.
   void append(const std::string& part);
   /// Collective. That of rank 0 alone.
@@ -29,6 +32,7 @@ class ParallelText {
   std::string path_;
   std::unique_ptr<storage::File> file_;
   std::uint64_t bytes_ = 0;
+  bool is_named_ = false;  ///< on rank 0
 };
 
 }  // namespace sluice::cli

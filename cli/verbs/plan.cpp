@@ -10,6 +10,7 @@
 #include "api/config/settings.hpp"
 #include "exec/transport/read_text.hpp"
 #include "help.hpp"
+#include "new_file.hpp"
 #include "plan/groups.hpp"
 #include "sim/advise.hpp"
 #include "sluice/types.hpp"
@@ -158,8 +159,8 @@ void write_toml(const Context& context, const std::string& path, const std::stri
   if (context.storage.exists(path)) {
     throw Error(Code::exists, path + ": exists already: name another file (--write mine.toml)");
   }
-  std::string whole = "# Made by sluice plan. " + why + "\n" + text;
-  context.storage.open(path, storage::Access::create)->write(0, std::as_bytes(std::span(whole)));
+  const std::string whole = "# Made by sluice plan. " + why + "\n" + text;
+  write_new_file(context.storage, path, std::as_bytes(std::span(whole)));
 }
 
 Json json_of(const sim::Prediction& one) {

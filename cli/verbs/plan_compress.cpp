@@ -18,6 +18,7 @@
 #include "layout/encoding.hpp"
 #include "layout/formats.hpp"
 #include "layout/rounding.hpp"
+#include "new_file.hpp"
 #include "text/table.hpp"
 #include "text/text.hpp"
 
@@ -263,15 +264,15 @@ void draw(const Context& context, const std::vector<Bars>& panels, const std::st
   constexpr int picture_width = 1100;
   const Picture picture = draw_bars(panels, picture_width);
   const auto bytes = encode_png(picture.bytes(), picture.width(), picture.height());
-  context.storage.open(to, storage::Access::create)->write(0, bytes);
+  write_new_file(context.storage, to, bytes);
 }
 
 void check_picture(const Context& context, const std::string& to) {
   if (!to.empty() && !to.ends_with(".png")) {
     throw Error(Code::invalid_argument, to + ": pictures end in .png");
   }
-  if (!to.empty() && context.storage.exists(to)) {
-    throw Error(Code::exists, to + ": exists already: name another file");
+  if (!to.empty()) {
+    require_new(context.storage, to);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "draw/series.hpp"
 #include "exec/transport/solo_transport.hpp"
 #include "help.hpp"
+#include "new_file.hpp"
 #include "sluice/error.hpp"
 #include "text/selection.hpp"
 #include "text/text.hpp"
@@ -163,14 +164,12 @@ int plot(const Context& context, const PlotVerb& verb) {
   if (!verb.to.ends_with(".png")) {
     throw Error(Code::invalid_argument, verb.to + ": pictures end in .png");
   }
-  if (context.storage.exists(verb.to)) {
-    throw Error(Code::exists, verb.to + ": exists already: name another file");
-  }
+  require_new(context.storage, verb.to);
   const auto alone = exec::make_solo();
   commit::Input input(*alone, context.storage, verb.file, Options{});
   const Picture picture = Plot(input, verb).draw();
   const auto bytes = encode_png(picture.bytes(), picture.width(), picture.height());
-  context.storage.open(verb.to, storage::Access::create)->write(0, bytes);
+  write_new_file(context.storage, verb.to, bytes);
   return fine;
 }
 

@@ -8,6 +8,7 @@
 #include "draw/scene.hpp"
 #include "exec/transport/agree.hpp"
 #include "help.hpp"
+#include "new_file.hpp"
 #include "sluice/error.hpp"
 #include "spins/convert_spins.hpp"
 #include "text/parallel_text.hpp"
@@ -135,7 +136,7 @@ class Renderer {
     draw_legend(picture, colours_, view_, columns_, said);
     exec::on_root(context_.transport, [&] {
       const auto bytes = encode_png(picture.bytes(), picture.width(), picture.height());
-      context_.storage.open(path, storage::Access::create)->write(0, bytes);
+      write_new_file(context_.storage, path, bytes);
     });
   }
 

@@ -11,6 +11,7 @@
 #include "help.hpp"
 #include "model/base64.hpp"
 #include "model/name.hpp"
+#include "new_file.hpp"
 #include "sluice/error.hpp"
 #include "text/text.hpp"
 #include "text/values.hpp"
@@ -320,11 +321,9 @@ int report(const Context& context, const ReportVerb& verb) {
     return fine;
   }
   const std::string to = verb.to.empty() ? verb.file + ".html" : verb.to;
-  if (context.storage.exists(to)) {
-    throw Error(Code::exists, to + ": exists already: name another file");
-  }
+  require_new(context.storage, to);
   const std::string page = Report(context, verb).page();
-  context.storage.open(to, storage::Access::create)->write(0, std::as_bytes(std::span(page)));
+  write_new_file(context.storage, to, std::as_bytes(std::span(page)));
   tell("{}: {}\n", printable(to), bytes_text(page.size()));
   return fine;
 }

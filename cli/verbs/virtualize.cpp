@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "help.hpp"
+#include "new_file.hpp"
 #include "text/text.hpp"
 #include "verb.hpp"
 
@@ -26,10 +27,7 @@ int virtualize(const Context& context, const VirtualizeVerb& verb) {
                               ? std::filesystem::absolute(verb.file).lexically_normal().string()
                               : verb.url;
   const commit::Virtualized made = commit::virtualize(context.storage, verb.file, url);
-  const auto bytes = std::as_bytes(std::span(made.text));
-  const auto file = context.storage.open(verb.to, storage::Access::create);
-  file->write(0, bytes);
-  file->sync();
+  write_new_file(context.storage, verb.to, std::as_bytes(std::span(made.text)));
   for (const auto& [name, why] : made.left_out) {
     show(stderr, fmt::format("not referred to: {}: {}\n", printable(name), printable(why)));
   }

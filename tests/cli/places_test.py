@@ -69,6 +69,21 @@ class Places(unittest.TestCase):
             self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
             self.assertFalse(os.path.exists(self.at(target)))
 
+    def test_what_cannot_be_written_whole_leaves_nothing(self):
+        def limited():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (256, resource.RLIM_INFINITY))
+
+        named = {"RUN": path("spins.h5"), "GRID": path("grid.h5")}
+        for words in ("plot RUN spins a.png", "report RUN a.html", "render RUN a.png",
+                      "render RUN a.pov --povray", "virtualize RUN -o a.json",
+                      "convert RUN a.xyz --frames 0", "convert RUN a.vtu --frames 0",
+                      "plan --compress GRID --plot a.png",
+                      "plan --ranks 4 --shape 99x99 --write a.toml"):
+            words = [named.get(word, word) for word in words.split()]
+            result = self.run_here(*words, preexec_fn=limited)
+            self.assertEqual((result.returncode, result.stderr.count("\n")), (BAD_INPUT, 1), words)
+            self.assertEqual(os.listdir(self.folder), [], words)
+
     def test_a_pipe_is_refused_at_once(self):
         os.mkfifo(self.at("pipe.h5"))
         result = self.run_here("ls", "pipe.h5")

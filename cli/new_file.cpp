@@ -1,0 +1,30 @@
+#include "new_file.hpp"
+
+#include "commit/publish/atomic_file.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::cli {
+
+void require_new(storage::Storage& storage, const std::string& path) {
+  if (storage.exists(path)) {
+    throw Error(Code::exists, path + ": exists already: name another file");
+  }
+}
+
+void write_new_file(storage::Storage& storage, const std::string& path,
+                    std::span<const std::byte> bytes) {
+  require_new(storage, path);
+  const std::string real = storage.real_path(path);
+  const std::string building = commit::fresh_building_path(storage, real);
+  try {
+    const auto file = storage.open(building, storage::Access::create);
+    file->write(0, bytes);
+    file->sync();
+    storage.rename_new(building, real);
+  } catch (...) {
+    commit::forget_building(storage, real);
+    throw;
+  }
+}
+
+}  // namespace sluice::cli

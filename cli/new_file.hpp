@@ -1,0 +1,20 @@
+// Writes what the command makes in one piece: pictures, pages, settings.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "storage/storage.hpp"
+
+namespace sluice::cli {
+
+/// Error exists if `path` does.
+void require_new(storage::Storage& storage, const std::string& path);
+
+/// A file that must not exist, of rank 0 alone: it takes its name when all `bytes` are written, and
+/// is removed if they cannot be. Error exists.
+void write_new_file(storage::Storage& storage, const std::string& path,
+                    std::span<const std::byte> bytes);
+
+}  // namespace sluice::cli
