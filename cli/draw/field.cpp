@@ -59,6 +59,9 @@ void for_each_part(commit::Input& input, std::uint32_t variable, std::uint64_t s
   });
 }
 
+/// Of values whose sum is beyond the largest number, although their mean is not.
+constexpr double scale_of_sums = 0x1p-64;
+
 }  // namespace
 
 bool can_draw(const model::Definition& definition) {
@@ -82,27 +85,32 @@ void require_numbers(const model::Definition& definition) {
 }
 
 StepStats stats_of(commit::Input& input, std::uint32_t variable, std::uint64_t step) {
-  StepStats stats;
-  double sum = 0;
-  stats.least = std::numeric_limits<double>::infinity();
-  stats.most = -stats.least;
   const Box all = model::whole(input.shape(variable, step));
-  for_each_part(input, variable, step, all, [&](const Box&, const std::vector<double>& values) {
-    for (const double value : values) {
-      if (!std::isfinite(value)) {
-        ++stats.others;
-        continue;
+  StepStats stats;
+  for (const double scale : {1.0, scale_of_sums}) {
+    stats = {};
+    double sum = 0;
+    stats.least = std::numeric_limits<double>::infinity();
+    stats.most = -stats.least;
+    for_each_part(input, variable, step, all, [&](const Box&, const std::vector<double>& values) {
+      for (const double value : values) {
+        if (!std::isfinite(value)) {
+          ++stats.others;
+          continue;
+        }
+        ++stats.finite;
+        sum += value * scale;
+        stats.least = std::min(stats.least, value);
+        stats.most = std::max(stats.most, value);
       }
-      ++stats.finite;
-      sum += value;
-      stats.least = std::min(stats.least, value);
-      stats.most = std::max(stats.most, value);
+    });
+    stats.mean = sum / static_cast<double>(stats.finite) / scale;
+    if (std::isfinite(sum)) {
+      break;
     }
-  });
+  }
   if (stats.finite == 0) {
     stats.least = stats.most = stats.mean = std::nan("");
-  } else {
-    stats.mean = sum / static_cast<double>(stats.finite);
   }
   return stats;
 }
@@ -131,8 +139,8 @@ Grid grid_of(commit::Input& input, std::uint32_t variable, std::uint64_t step, c
   Grid grid;
   grid.columns = std::min(columns, most_columns);
   grid.rows = std::min(rows, most_rows);
-  grid.values.assign(grid.columns * grid.rows, 0);
-  std::vector<std::uint64_t> counts(grid.values.size(), 0);
+  std::vector<std::uint64_t> counts;
+  double scale = 1;
   const auto take = [&](const Box& part, const std::vector<double>& values) {
     const std::uint64_t width = rank == 0 ? 1 : part.count[rank - 1];
     const std::uint64_t left = rank == 0 ? 0 : part.start[rank - 1] - slice.start[rank - 1];
@@ -141,15 +149,24 @@ Grid grid_of(commit::Input& input, std::uint32_t variable, std::uint64_t step, c
       const std::uint64_t column = (left + i % width) * grid.columns / columns;
       const std::uint64_t row = (top + i / width) * grid.rows / rows;
       if (std::isfinite(values[i])) {
-        grid.values[row * grid.columns + column] += values[i];
+        grid.values[row * grid.columns + column] += values[i] * scale;
         ++counts[row * grid.columns + column];
       }
     }
   };
-  for_each_part(input, variable, step, slice, take);
+  for (const double each : {1.0, scale_of_sums}) {
+    scale = each;
+    grid.values.assign(grid.columns * grid.rows, 0);
+    counts.assign(grid.values.size(), 0);
+    for_each_part(input, variable, step, slice, take);
+    if (std::all_of(grid.values.begin(), grid.values.end(),
+                    [](double sum) { return std::isfinite(sum); })) {
+      break;
+    }
+  }
   for (std::size_t i = 0; i < counts.size(); ++i) {
     grid.values[i] =
-        counts[i] == 0 ? std::nan("") : grid.values[i] / static_cast<double>(counts[i]);
+        counts[i] == 0 ? std::nan("") : grid.values[i] / static_cast<double>(counts[i]) / scale;
   }
   return grid;
 }

@@ -63,8 +63,10 @@ class Plot {
     }
     const model::Dims shape = input_.shape(variable_, step);
     if (shape.volume() <= 1) {
-      throw Error(Code::invalid_argument, definition_.name + ": one value is no picture" +
-                                              (definition_.stepped ? ": use --series" : ""));
+      throw Error(Code::invalid_argument,
+                  definition_.name +
+                      (shape.volume() == 0 ? ": has no values" : ": one value is no picture") +
+                      (definition_.stepped ? ": use --series" : ""));
     }
     return shape.rank() == 1 ? line(step, shape) : field(step, shape);
   }
@@ -100,6 +102,7 @@ class Plot {
     frame_.x_title = dimension(0);
     frame_.y_title = unit();
     frame_.x_high = std::max(1.0, static_cast<double>(shape[0] - 1));
+    frame_.x_is_index = true;
     return draw_curves({curve}, frame_);
   }
 
@@ -119,6 +122,7 @@ class Plot {
     frame_.x_title = dimension(rank - 1);
     frame_.y_high = static_cast<double>(shape[rank - 2]);
     frame_.x_high = static_cast<double>(shape[rank - 1]);
+    frame_.x_is_index = true;
     return draw_field(grid, frame_);
   }
 
@@ -146,6 +150,9 @@ class Plot {
     for (const double value : grid.values) {
       least = std::fmin(least, value);
       most = std::fmax(most, value);
+    }
+    if (std::isnan(least)) {
+      frame_.title += ": no finite value";
     }
     set_values(least, most);
   }

@@ -77,6 +77,7 @@ class Look(unittest.TestCase):
     def test_what_cannot_be_drawn_is_one_line(self):
         for arguments, what in (
                 (("types.h5", "names"), "is not drawn"), ((ramp(), "one"), "one value"),
+                (("types.h5", "empty"), "has no values"),
                 (("spins.h5", "coordinates", "--series"), "no steps"),
                 (("spins.h5", "nothing"), "nothing"), ((ramp(), "field", "--at", "7"), "--at 7"),
                 ((ramp(), "field", "--range", "nan", "5"), "--range"),
@@ -132,6 +133,43 @@ class Look(unittest.TestCase):
         # Both flanks of each spike reach the end of the frame.
         self.assertLess(rows.min(), top + 4)
         self.assertGreater(rows.max(), bottom - 4)
+
+    def blue_of(self, *arguments):
+        """Where a line is: the rows and the columns of its pixels."""
+        pixels = self.plot(*arguments)
+        return numpy.nonzero((pixels[:, :, 2] > 120) & (pixels[:, :, 0] < 60))
+
+    def test_values_whose_difference_or_sum_is_no_number(self):
+        target = new_path()
+        with h5py.File(target, "w") as file:
+            file["line"] = numpy.where(numpy.arange(60) % 2, 1.7e308, -1.7e308)
+            file["field"] = numpy.full((3000, 10), 1e308)
+        for cut in ((), ("--range", "0", "1")):
+            rows, columns = self.blue_of(target, "line", *cut)
+            self.assertGreater(numpy.ptp(rows), 400)
+            self.assertGreater(len(set(columns)), 50, cut)
+        self.assertEqual((self.plot(target, "field") == 191).all(axis=2).sum(), 0)
+        self.assertIn("<td>1e+308</td><td>1e+308</td><td>1e+308</td>", self.report(target))
+
+    def test_a_value_between_two_gaps_is_a_dot(self):
+        nan = numpy.nan
+        rows, columns = self.blue_of(self.line_of([nan, 1, nan, 2, nan, 3, nan]), "energy")
+        self.assertEqual(len(rows), 3 * 16)
+        self.assertGreater(numpy.ptp(columns), 400)
+        self.assertGreater(rows[columns.argmin()], rows[columns.argmax()])
+
+    def test_the_smallest_picture_shows_the_field(self):
+        pixels = self.plot("grid.h5", "grid", "--size", "200", "200")
+        colours = (numpy.ptp(pixels, axis=2) > 60).sum(axis=0)
+        self.assertGreater((colours > 80).sum(), 40)
+
+    def test_scales_of_dimensions_have_whole_numbers(self):
+        # Three columns, so four ticks: the rows of pixels below the frame that hold their marks.
+        pixels = self.plot("spins.h5", "spins")
+        ink = (pixels == 38).all(axis=2)
+        bottom = numpy.nonzero(ink.sum(axis=1) > 600)[0][-1]
+        left, right = numpy.nonzero(ink.sum(axis=0) > 400)[0][[0, -1]]
+        self.assertEqual(ink[bottom + 2, left:right + 1].sum(), 4)
 
     def line_of(self, values, unit=""):
         target = new_path(".nc")
