@@ -78,6 +78,9 @@ Rgb SpinColours::of(const double* spin) const {
   const double x = dot(x_, spin);
   const double y = dot(y_, spin);
   const double z = dot(z_, spin);
+  if (!std::isfinite(x + y + z)) {
+    return {0.75, 0.75, 0.75};
+  }
   if (!is_wheel_) {
     return on_scale(z);
   }

@@ -22,6 +22,7 @@ class SpinColours {
   /// direction.
   explicit SpinColours(const View& view);
 
+  /// Grey if the spin has no direction because a component is not finite.
   Rgb of(const double* spin) const;
   /// On the wheel (turn from 0 to 1) in the plane perpendicular to the axis.
   Rgb on_wheel(double turn) const;
@@ -29,6 +30,10 @@ class SpinColours {
   Rgb on_scale(double component) const;
   /// Does colour show the direction across the axis (c2 and 3d), or the component along it?
   bool is_wheel() const noexcept { return is_wheel_; }
+  /// What the wheel shows to the right, upwards, and towards the eye.
+  const std::array<double, 3>& x() const noexcept { return x_; }
+  const std::array<double, 3>& y() const noexcept { return y_; }
+  const std::array<double, 3>& z() const noexcept { return z_; }
 
  private:
   std::vector<Rgb> map_;

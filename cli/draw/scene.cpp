@@ -111,6 +111,10 @@ Camera::Camera(const View& view, const Extent3& sample, double radius, int width
   const double half_y = std::max(high[1] - centre_y_, centre_y_ - low[1]) + radius;
   scale_ = std::min((width / 2.0 - scene_margin) / half_x, (height / 2.0 - scene_margin) / half_y) *
            view.zoom;
+  if (!(scale_ > 0) || !std::isfinite(scale_)) {
+    throw Error(Code::invalid_argument,
+                "the places of the atoms are not finite, or nearly one: no picture shows them");
+  }
   nearest_ = high[2] + 2 * radius;
   range_ = high[2] - low[2] + 4 * radius;
 }
@@ -134,7 +138,7 @@ double spacing_of(const Extent3& sample, std::uint64_t atoms) {
   double low = 1e-9 * longest;
   double high = longest;
   for (int i = 0; i < 100; ++i) {
-    const double a = std::sqrt(low * high);
+    const double a = std::sqrt(low) * std::sqrt(high);  // their product may be no number
     double points = 1;
     for (std::size_t axis = 0; axis < 3; ++axis) {
       points *= sample.size(axis) / a + 1;
@@ -161,12 +165,14 @@ void draw_atoms(Picture& picture, const Camera& camera, const ChosenAtoms& atoms
     const double depth = radius / camera.depth_range();
     const Camera::Point at = camera.point(atoms.xyz.data() + 3 * i);
     const double reach = pixels + 1;
-    if (at.x < -reach || at.y < -reach || at.x > picture.width() + reach ||
-        at.y > picture.height() + reach) {
-      continue;
+    const bool is_seen = at.x >= -reach && at.y >= -reach && at.x <= picture.width() + reach &&
+                         at.y <= picture.height() + reach;
+    if (!is_seen) {
+      continue;  // or not finite
     }
     draw_sphere(picture, at, pixels, depth, colours.of(spin));
-    if (pixels >= arrows_from && pixels <= picture.height()) {
+    const bool has_direction = std::isfinite(spin[0] + spin[1] + spin[2]);
+    if (has_direction && pixels >= arrows_from && pixels <= picture.height()) {
       draw_arrow(picture, at, pixels, depth, camera.turned(spin));
     }
   }
@@ -194,6 +200,26 @@ void draw_wheel(Picture& picture, const SpinColours& colours, int centre_x, int 
       picture.fill(centre_x + x, centre_y + y, 1, 1, rgb);
     }
   }
+}
+
+/// "x", "-z"; empty if it is along no axis of the sample.
+std::string name_of(const Vector& direction) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (std::abs(direction[axis]) > 1 - 1e-9) {
+      return (direction[axis] < 0 ? "-" : "") + std::string(1, "xyz"[axis]);
+    }
+  }
+  return "";
+}
+
+/// Above a wheel.
+std::string wheel_title(const SpinColours& colours, bool is_upper) {
+  const std::string name = name_of(colours.z());
+  if (name.empty()) {
+    return is_upper ? "with the axis" : "against it";
+  }
+  const bool is_along = is_upper == (name[0] != '-');
+  return std::string("spins with ") + (is_along ? "+" : "-") + name.back();
 }
 
 }  // namespace
@@ -234,14 +260,16 @@ void draw_legend(Picture& picture, const SpinColours& colours, const View& view,
     }
     return;
   }
-  const int radius = std::min({(columns - 6 * scene_margin) / 2, (picture.height() - y) / 5, 60});
+  const int row_pixels = line_pixels + 8 * scale + 2 * scene_margin;
+  const int radius = std::max(1, std::min({(columns - 6 * scene_margin) / 2,
+                                           ((picture.height() - y) / 2 - row_pixels) / 2, 60}));
   for (const bool is_upper : {true, false}) {
-    const std::string title = is_upper ? "spins with +z" : "spins with -z";
+    const std::string title = wheel_title(colours, is_upper);
     picture.write(middle - Picture::width_of(title, scale) / 2, y, title, ink, scale);
     y += line_pixels + 8 * scale;
     draw_wheel(picture, colours, middle, y + radius, radius, is_upper);
-    picture.write(middle + radius + 5, y + radius - 3, "x", ink, scale);
-    picture.write(middle - 2 * scale, y - 8 * scale, "y", ink, scale);
+    picture.write(middle + radius + 5, y + radius - 3, name_of(colours.x()), ink, scale);
+    picture.write(middle - 2 * scale, y - 8 * scale, name_of(colours.y()), ink, scale);
     y += 2 * radius + 2 * scene_margin;
   }
 }

@@ -108,6 +108,8 @@ class FileSource : public SpinSource {
     if (snapshots.size() == frames && is_ascending(snapshots)) {
       numbers.assign(snapshots.begin(), snapshots.end());
     }
+    has_times = frames > 0 && std::isfinite(input_.time(0));
+    has_temperatures = has(names::temperature, 1);
     was_text = attribute<bool>(names::text);
     was_legacy = attribute<std::string>(names::mode) == vampire::mode_name(vampire::Mode::legacy);
     const auto box = attribute<std::vector<double>>(names::box);

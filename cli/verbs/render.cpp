@@ -123,9 +123,15 @@ class Renderer {
     auto shown = static_cast<std::int64_t>(atoms);
     context_.transport.allreduce({&shown, 1}, exec::Op::sum);
     const vampire::SpinsMeta meta = source_.meta(frame);
-    return {fmt::format("frame {}", source_.number(frame)),
-            fmt::format("time {:.6g} ps", meta.time_s * 1e12),
-            fmt::format("{:.6g} K", meta.temperature_k), fmt::format("{} atoms", shown)};
+    std::vector<std::string> said{fmt::format("frame {}", source_.number(frame))};
+    if (source_.has_times) {
+      said.push_back(fmt::format("time {:.6g} ps", meta.time_s * 1e12));
+    }
+    if (source_.has_temperatures) {
+      said.push_back(fmt::format("{:.6g} K", meta.temperature_k));
+    }
+    said.push_back(count_text(static_cast<std::uint64_t>(shown), "atom"));
+    return said;
   }
   void draw(const ChosenAtoms& atoms, std::uint32_t frame, const std::string& path) {
     // The legend covers what lies beside the picture of the atoms.

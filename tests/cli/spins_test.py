@@ -395,6 +395,41 @@ class Made(Spins):
         found = numpy.array([line[5:-1].split(",")[:3] for line in atoms], float)
         self.assertTrue(numpy.array_equal(found, places))
 
+    def pixels_of(self, folder, *options):
+        target = new(".png")
+        self.run_well("render", folder, target, *options)
+        return (matplotlib.image.imread(target)[:, :, :3] * 255).round().astype(int)
+
+    def test_the_legend_names_the_axis_of_the_colours(self):
+        folder, *_ = made_folder()
+        # What is written above the wheels and beside them, each in its rows and columns.
+        places = {"title": (slice(135, 160), slice(820, 990)),
+                  "right": (slice(230, 260), slice(962, 995)), "up": (slice(164, 182), slice(890, 910))}
+        of_z, of_x = (self.pixels_of(folder, *options) for options in ((), ("--axis", "1,0,0")))
+        for name, place in places.items():
+            self.assertEqual((of_z[place] != of_x[place]).any(), name != "up", name)
+
+    def test_a_legend_tells_what_the_file_has(self):
+        # The file has times and no temperatures: lines for the frame, the time, the atoms.
+        rows = (self.pixels_of(path("spins.h5"))[20:112, 805:] < 100).all(axis=2).any(axis=1)
+        self.assertEqual((numpy.diff(rows.astype(int)) == 1).sum(), 3)
+
+    def test_values_that_are_no_places_or_directions(self):
+        folder, places, *_ = made_folder()
+        count = struct.pack("<Q", len(places))
+        nan = numpy.full_like(places, numpy.nan)
+        for frame in range(3):
+            with open(os.path.join(folder, f"spins-{frame:08}.data"), "wb") as file:
+                file.write(count + nan.tobytes())
+        pixels = self.pixels_of(folder)[:, :780]
+        self.assertEqual(numpy.ptp(pixels, axis=2).max(), 0, "grey: no direction has a colour")
+        self.assertGreater((pixels < 200).sum(), 10000)
+        with open(os.path.join(folder, "atoms-coords.data"), "r+b") as file:
+            file.seek(8 + 8 * len(places))
+            file.write((places * 1e-311).tobytes())
+        result = sluice("render", folder, new(".png"))  # it took minutes
+        self.assertEqual((result.returncode, len(said(result))), (BAD_INPUT, 1))
+
 
 if __name__ == "__main__":
     unittest.main()
