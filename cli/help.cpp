@@ -6,6 +6,9 @@ namespace sluice::cli {
 
 namespace {
 
+/// Of the verb that hands all its words to a program, so that CLI11 knows none of them.
+constexpr const char* program_usage = " [--mpiio] -- COMMAND [ARGUMENT...]";
+
 class Formatter : public CLI::Formatter {
  public:
   Formatter() {
@@ -16,7 +19,9 @@ class Formatter : public CLI::Formatter {
   std::string make_option_opts(const CLI::Option* option) const override {
     const bool is_bare = option->get_type_size() == 0 || option->get_positional();
     const std::string type = option->get_type_name();
-    return is_bare ? "" : " " + type.substr(0, type.find(':'));  // without what CLI11 checks
+    // Without what CLI11 checks, which follows a colon; A:B is a range.
+    const std::size_t colon = type.starts_with("A:B") ? type.find(':', 2) : type.find(':');
+    return is_bare ? "" : " " + type.substr(0, colon);
   }
   std::string make_usage(const CLI::App* app, std::string name) const override {
     std::string usage = "Usage: " + name;
@@ -30,11 +35,17 @@ class Formatter : public CLI::Formatter {
         break;
       }
     }
+    for (const CLI::Option* option : app->get_options(
+             [](const CLI::Option* o) { return o->nonpositional() && o->get_required(); })) {
+      usage += " " + option->get_name() + make_option_opts(option);
+    }
     for (const CLI::Option* option :
          app->get_options([](const CLI::Option* o) { return o->get_positional(); })) {
-      usage += " " + option->get_name(true) + (option->get_expected_max() > 1 ? "..." : "");
+      const std::string one =
+          option->get_name(true) + (option->get_expected_max() > 1 ? "..." : "");
+      usage += option->get_required() ? " " + one : " [" + one + "]";
     }
-    return usage + "\n";
+    return usage + (app->get_name() == "run" ? program_usage : "") + "\n";
   }
 };
 

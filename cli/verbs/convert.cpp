@@ -395,7 +395,7 @@ Examples:
   sluice convert spins.h5 small.h5 --compress deflate:9
   mpirun -n 8 sluice convert spins.h5 spins.nc --compress zstd:3
   sluice convert bone.model bone.nc --compress deflate:9
-  sluice convert bone.nc bone.model
+  sluice convert bone.nc again.model
   sluice convert run7/ states.h5                          mfdn_smwf001, ...
   sluice convert states.h5 again/ --format mfdn
   sluice convert traj again/ --format lines               1.traj, 2.traj, ...

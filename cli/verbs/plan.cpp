@@ -299,7 +299,7 @@ int plan_run(const Context& context, PlanVerb verb) {
 const char* const plan_examples = R"help(
 Examples:
   sluice plan --ranks 4096 --shape 1024x1024x1024 --period 60
-  sluice plan --ranks 512 --shape 32000000x3 --decomposition slabs
+  sluice plan --ranks 512 --shape 32000000x3 --decomposition slabs \
               --machine archer --storage posix --write sluice.toml
   sluice plan --from record.json --machine archer   # what a program did
   sluice plan --machines                       # which ones are there?

@@ -51,7 +51,7 @@ void add_virtualize(CLI::App& app, Run& run) {
                R"help(
 Examples:
   sluice virtualize run.h5 -o run.json
-  sluice virtualize run.h5 -o run.json --url s3://bucket/run.h5
+  sluice virtualize run.h5 -o remote.json --url s3://bucket/run.h5
   python -c 'import xarray; print(xarray.open_dataset("reference://",
     engine="zarr", backend_kwargs={"consolidated": False,
     "storage_options": {"fo": "run.json"}}))')help");

@@ -23,6 +23,23 @@ class Usage(unittest.TestCase):
         for verb in VERBS:
             self.assertRegex(sluice("--help").stdout, rf"\n  {verb} +\w")
 
+    def test_usage_says_what_must_be_given(self):
+        for verb, usage in (("report", "[options] FILE [TO]"), ("doctor", "[options] [FOLDER]"),
+                            ("virtualize", "[options] --output JSON FILE"),
+                            ("run", "[--mpiio] -- COMMAND [ARGUMENT...]"),
+                            ("merge", "[options] FILE TO"), ("verify", "[options] FILE...")):
+            self.assertIn(f"\nUsage: sluice {verb} {usage}\n", sluice(verb, "--help").stdout)
+        for verb, option in (("dump", "--steps"), ("dump", "--rows"), ("render", "--frames")):
+            self.assertIn(f"\n  {option} A:B ", sluice(verb, "--help").stdout)
+
+    def test_examples_of_several_lines_are_one_command(self):
+        for verb in VERBS:
+            lines = sluice(verb, "--help").stdout.split("\nExamples:\n")[1].splitlines()
+            for line, following in zip(lines, lines[1:]):
+                in_quotes = any(word in line for word in ("python -c", "engine="))
+                if following.startswith("   ") and not in_quotes:
+                    self.assertTrue(line.endswith(" \\"), line)
+
     def test_help_of_a_verb_either_way(self):
         self.assertEqual(sluice("help", "verify").stdout, sluice("verify", "--help").stdout)
         self.assertEqual(sluice("help").stdout, sluice("--help").stdout)
