@@ -1,6 +1,7 @@
 // Writes a trajectory of records as H5MD, in the order of its particles.
 #include <array>
 #include <bit>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -9,6 +10,7 @@
 #include "records/convert_lines.hpp"
 #include "records/record_lines.hpp"
 #include "sluice/error.hpp"
+#include "text/text.hpp"
 
 namespace sluice::cli {
 
@@ -58,7 +60,7 @@ Frame read_frame(RecordLines& lines) {
       if (id == Line::npos || position == Line::npos) {
         return;
       }
-      // An id of 0 wraps around to a row that no rank has: put_rows() reports it.
+      // An id of 0 wraps around to a row that there is not: require_same_particles() reports it.
       frame.rows.push_back(static_cast<std::uint64_t>(values[id].integer) - 1);
       for (std::size_t d = 0; d < 3; ++d) {
         frame.position_nm.push_back(static_cast<float>(values[position + d].real));
@@ -69,18 +71,50 @@ Frame read_frame(RecordLines& lines) {
   return frame;
 }
 
-/// Collective. Ranks without parts receive time, step and box from the others; none is negative.
-void share_head(exec::Transport& transport, Frame& frame) {
+/// Collective. Ranks without parts receive time, step and box from the others.
+void share_head(exec::Transport& transport, bool has_parts, Frame& frame) {
   std::array<std::int64_t, 5> head = {frame.step, std::bit_cast<std::int64_t>(frame.time_ps),
                                       std::bit_cast<std::int64_t>(frame.box_nm[0]),
                                       std::bit_cast<std::int64_t>(frame.box_nm[1]),
                                       std::bit_cast<std::int64_t>(frame.box_nm[2])};
+  if (!has_parts) {
+    head.fill(std::numeric_limits<std::int64_t>::min());  // below the bits of any number
+  }
   transport.allreduce(head, exec::Op::max);
   frame.step = head[0];
   frame.time_ps = std::bit_cast<double>(head[1]);
   for (std::size_t d = 0; d < 3; ++d) {
     frame.box_nm[d] = std::bit_cast<double>(head[d + 2]);
   }
+}
+
+/// Collective.
+std::int64_t count_particles(exec::Transport& transport, const Frame& frame) {
+  auto count = static_cast<std::int64_t>(frame.rows.size());
+  transport.allreduce({&count, 1}, exec::Op::sum);
+  return count;
+}
+
+/// Collective. An array of H5MD has a row for each particle, in every frame the same ones.
+void require_same_particles(exec::Transport& transport, const std::string& from, std::uint64_t group,
+                            const Frame& frame, std::int64_t count, std::int64_t wanted) {
+  exec::together(transport, [&] {
+    const std::string where = from + ": record group " + std::to_string(group) + " has ";
+    if (count != wanted) {
+      throw Error(Code::unsupported,
+                  where + count_text(static_cast<std::uint64_t>(count), "particle") +
+                      ", the first one " + std::to_string(wanted) +
+                      ": a trajectory of H5MD has the same ones in every frame");
+    }
+    for (const std::uint64_t row : frame.rows) {
+      if (row >= static_cast<std::uint64_t>(wanted)) {
+        throw Error(Code::format, where + "a particle of id " +
+                                      std::to_string(static_cast<std::int64_t>(row + 1)) +
+                                      ": ids are 1 to " + std::to_string(wanted) +
+                                      ", the number of particles");
+      }
+    }
+  });
 }
 
 struct Variables {
@@ -134,6 +168,7 @@ Variables define_all(commit::Output& output, std::uint64_t particles, const Type
   output.set_attribute({all + "position/value", "unit", std::string("nm")});
   output.set_attribute({all + "position/time", "unit", std::string("ps")});
   output.set_attribute({all + "box/edges/value", "unit", std::string("nm")});
+  output.set_attribute({all + "box/edges/time", "unit", std::string("ps")});
   return v;
 }
 
@@ -173,10 +208,11 @@ commit::Converted convert_to_h5md(const Context& context, const std::string& fro
     Frame frame;
     lines.fetch(g);
     exec::together(transport, [&] { frame = read_frame(lines); });
-    share_head(transport, frame);
+    share_head(transport, !lines.own().empty(), frame);
+    const std::int64_t in_group = count_particles(transport, frame);
+    particles = g == 0 ? in_group : particles;
+    require_same_particles(transport, from, g, frame, in_group, particles);
     if (!file) {
-      particles = static_cast<std::int64_t>(frame.rows.size());
-      transport.allreduce({&particles, 1}, exec::Op::sum);
       file.emplace(transport, context.storage, to, options);
       v = define_all(**file, static_cast<std::uint64_t>(particles), step_type(lines.layout()));
       (*file)->put_rows({v.species, frame.rows,

@@ -79,19 +79,22 @@ class TextLines {
   }
   bool at_end() const noexcept { return at_ == text_.size() && offset_ == size_; }
 
-  /// The next line without its end; valid until the next call.
-  std::string_view next() {
+  /// The next line, of `width` characters, without its end; valid until the next call.
+  std::string_view next(std::size_t width) {
     std::size_t end = text_.find('\n', at_);
     while (end == std::string::npos && offset_ != size_) {
       fetch();
       end = text_.find('\n', at_);
+    }
+    if (end == std::string::npos && text_.size() - at_ == width) {
+      end = text_.size();  // the end of the last line may be missing
     }
     if (end == std::string::npos) {
       throw Error(Code::truncated,
                   path_ + ": ends in the middle of the lines of its template, " + where());
     }
     const std::string_view line(text_.data() + at_, end - at_);
-    at_ = end + 1;
+    at_ = std::min(end + 1, text_.size());
     ++number_;
     return line;
   }
@@ -147,7 +150,7 @@ void write_scalar(detail::RecordsImpl& records, int part, const Type& type, cons
 void take_group(const Template& layout, TextLines& text, detail::RecordsImpl& records, int part) {
   std::vector<Scalar> values;
   dialect::lines::walk(layout, [&](const Line& line) {
-    const std::string_view words = text.next();
+    const std::string_view words = text.next(line.width);
     try {
       parse_line(line, words, values);
     } catch (const Error& error) {

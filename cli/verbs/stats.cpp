@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -153,7 +154,7 @@ class Reader {
     chain_ = {};
   }
   /// Collective. The sums of all parts, complete on rank 0. Ends the reading.
-  Sums share(exec::Transport& transport);
+  Sums share(exec::Transport& transport, bool has_parts);
 
  private:
   void take_head(const Line& line, const std::vector<Scalar>& values) {
@@ -227,12 +228,13 @@ class Reader {
   model::ByteWriter told_;  ///< of the parts that ended
 };
 
-Sums Reader::share(exec::Transport& transport) {
+Sums Reader::share(exec::Transport& transport, bool has_parts) {
   std::array<double*, 5> heads = {&sums_.step, &sums_.time_ps, &sums_.box_nm[0], &sums_.box_nm[1],
                                   &sums_.box_nm[2]};
   for (double* head : heads) {
-    auto bits = std::bit_cast<std::int64_t>(*head);  // not negative: the order of the integers is
-                                                     // that of the reals
+    // All parts tell the same. Ranks without parts have the least there is.
+    auto bits =
+        has_parts ? std::bit_cast<std::int64_t>(*head) : std::numeric_limits<std::int64_t>::min();
     transport.allreduce({&bits, 1}, exec::Op::max);
     *head = std::bit_cast<double>(bits);
   }
@@ -355,7 +357,7 @@ int stats(const Context& context, const StatsVerb& verb) {
         reader.end_part();
       }
     });
-    const Sums sums = reader.share(context.transport);
+    const Sums sums = reader.share(context.transport, !lines.own().empty());
     if (!context.is_root()) {
       continue;
     }

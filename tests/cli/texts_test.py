@@ -2,9 +2,11 @@
 nothing that looks complete."""
 
 import filecmp
+import json
 import os
 import unittest
 
+import h5py
 import numpy
 from command import BAD_INPUT, DIFFERS, FINE, flip, new_path, sluice
 
@@ -84,6 +86,77 @@ class Texts(unittest.TestCase):
                              sorted([names.replace("%d", str(n)) for n in (1, 2)] + [template]))
             again = sluice("convert", os.path.join(texts, template), new_path(""))
             self.assertEqual(again.returncode, FINE, again.stderr)
+
+    PARTICLES = ("files %d.traj\n(i6,f10.3,3f8.3,i6) step:int32 time_ps:float64 box_nm:float64(3) "
+                 "particles:int32\n*(i6,i4,3f10.5) id:int32 type:int32 position_nm:float32(3)\n")
+
+    def particles(self, *parts, end="\n", last=None, edit=lambda text: text):
+        """Texts of [(time, [(id, x, y, z)])], one a part; the template of them."""
+        folder = new_path("")
+        os.makedirs(folder)
+        template = os.path.join(folder, "traj.template")
+        with open(template, "w", encoding="ascii", newline="") as file:
+            file.write(self.PARTICLES.replace("\n", end))
+        for number, groups in enumerate(parts, 1):
+            lines = []
+            for step, (time, rows) in enumerate(groups):
+                lines.append(f"{step:6}{time:10.3f}" + f"{5.0:8.3f}" * 3 + f"{len(rows):6}")
+                lines += [f"{one:6}{1:4}" + "".join(f"{x:>10}" for x in place)
+                          for one, *place in rows]
+            text = edit(end.join(lines) + (end if last is None else last))
+            with open(os.path.join(folder, f"{number}.traj"), "w", encoding="ascii",
+                      newline="") as file:
+                file.write(text)
+        return template
+
+    def test_texts_of_other_systems_and_of_fortran(self):
+        groups = [(0, [(1, "1.5D+00", "1.5e-01", "-1.5d2"), (2, "1.5q+1", "1.5+10", "1.5-10")])]
+        values = [[1.5, 0.15, -150], [15, 1.5e10, 1.5e-10]]
+        for end, last in (("\n", None), ("\r\n", None), ("\n", ""), ("\r\n", "")):
+            template = self.particles(groups, end=end, last=last)
+            records, h5md = new_path(""), new_path()
+            result = sluice("convert", template, records)
+            self.assertEqual(result.returncode, FINE, (end, last, result.stderr))
+            self.assertEqual(sluice("convert", records, h5md, "--format", "h5md").returncode, FINE)
+            with h5py.File(h5md) as file:
+                found = file["particles/all/position/value"][0]
+            self.assertTrue(numpy.array_equal(found, numpy.float32(values)), (end, last))
+        cut = self.particles(groups, last="", edit=lambda text: text[:-1])
+        result = sluice("convert", cut, new_path(""))
+        self.assertEqual((result.returncode, "ends in the middle" in result.stderr),
+                         (DIFFERS, True), result.stderr)
+
+    def test_a_trajectory_of_other_particles_is_refused_in_its_own_words(self):
+        def row(one):
+            return one, "1.0", "2.0", "3.0"
+
+        for groups, what in (
+                ([(0, [row(1), row(2)]), (1, [row(1)])],
+                 "record group 1 has 1 particle, the first one 2"),
+                ([(0, [row(1), row(7)])], "record group 0 has a particle of id 7: ids are 1 to 2"),
+                ([(0, [row(0)])], "record group 0 has a particle of id 0: ids are 1 to 1")):
+            records, target = new_path(""), new_path()
+            self.assertEqual(sluice("convert", self.particles(groups), records).returncode, FINE)
+            for ranks in (0, 2):
+                result = sluice("convert", records, target, "--format", "h5md", ranks=ranks)
+                self.assertEqual(result.returncode, BAD_INPUT, what)
+                self.assertIn(what, result.stderr)
+                self.assertFalse(os.path.exists(target))
+
+    def test_times_before_zero_on_more_ranks_than_parts(self):
+        template = self.particles([(-1.5, [(1, "1.0", "2.0", "3.0")]), (-0.5, [(1, "1", "2", "3")])])
+        records = new_path("")
+        self.assertEqual(sluice("convert", template, records).returncode, FINE)
+        for ranks in (0, 3):
+            target = new_path()
+            result = sluice("convert", records, target, "--format", "h5md", ranks=ranks)
+            self.assertEqual(result.returncode, FINE, result.stderr)
+            with h5py.File(target) as file:
+                for name in ("position", "box/edges"):
+                    time = file[f"particles/all/{name}/time"]
+                    self.assertEqual((time[:].tolist(), time.attrs["unit"]), ([-1.5, -0.5], "ps"))
+            told = json.loads(sluice("stats", records, "--json", ranks=ranks).stdout)
+            self.assertEqual([group["time_ps"] for group in told], [-1.5, -0.5], ranks)
 
     def test_states_that_are_damaged_late_leave_no_files(self):
         folder = new_path("")

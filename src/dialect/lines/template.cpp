@@ -276,8 +276,11 @@ Template parse_template(const std::string& text) {
   std::size_t at = 0;
   while (at < text.size()) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string line = text.substr(at, end - at);
+    std::string line = text.substr(at, end - at);
     at = end + 1;
+    if (line.ends_with('\r')) {
+      line.pop_back();
+    }
     if (all.files.empty()) {
       const bool is_name = line.starts_with("files ") && line.find("%d") != std::string::npos &&
                            line.find('/') == std::string::npos;

@@ -90,10 +90,13 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-/// With or without the letter before the exponent. float32 is read as such: rounding twice is
-/// wrong.
+/// With any letter of Fortran's before the exponent, or none. float32 is read as such: rounding
+/// twice is wrong.
 bool read_real(std::string_view text, const Type& type, double& value) {
   std::string whole(text);
+  if (const std::size_t letter = whole.find_first_of("edDqQ"); letter != std::string::npos) {
+    whole[letter] = 'E';
+  }
   const std::size_t sign = whole.find_last_of("+-");
   if (sign != std::string::npos && sign > 0 && whole[sign - 1] != 'E') {
     whole.insert(sign, 1, 'E');
@@ -143,6 +146,9 @@ void append_line(const Line& line, std::span<const Scalar> values, std::string& 
 
 void parse_line(const Line& line, std::string_view text, std::vector<Scalar>& values) {
   values.clear();
+  if (text.size() == line.width + 1 && text.back() == '\r') {
+    text.remove_suffix(1);
+  }
   if (text.size() != line.width) {
     throw Error(Code::format, "a line of " + std::to_string(text.size()) + " characters, not " +
                                   std::to_string(line.width));
