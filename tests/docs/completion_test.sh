@@ -4,7 +4,8 @@
 set -euo pipefail
 # shellcheck source=share/completion/sluice
 source "$1"
-command=$2
+completion=$(realpath "$1")
+command=$(realpath "$2")
 cd "$(mktemp -d)"
 trap 'rm -rf "$PWD"' EXIT
 touch spins.h5 stars.h5
@@ -12,11 +13,14 @@ touch spins.h5 stars.h5
 # expect WORDS... -- ANSWERS...: what is offered for the last of WORDS.
 expect() {
   COMP_WORDS=("$command")
-  while [ "$1" != -- ]; do
-    COMP_WORDS+=("$1")
-    shift
+  local words=$# i
+  while [ "${!words}" != -- ]; do
+    words=$((words - 1))
   done
-  shift
+  for ((i = 1; i < words; ++i)); do
+    COMP_WORDS+=("${!i}")
+  done
+  shift "$words"
   COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
   COMPREPLY=()
   _sluice
@@ -38,4 +42,39 @@ expect verify sp -- spins.h5
 expect dump s -- spins.h5 stars.h5
 expect convert a.h5 b --format ve --
 expect convert a.h5 b --format zar -- zarr
+expect convert a.h5 b --format = zar -- zarr
+expect convert a.h5 b --mode mp -- mpi-io
+expect stats a --axis '' -- x y z
+expect plan --machine arc -- archer
+expect plan --decomposition s -- slabs
+expect run --m -- --mpiio
+expect run -- python st -- stars.h5
+expect run --mpiio -- mpirun sp -- spins.h5
+
+# Names that need quotes, as bash itself asks for them, on a terminal of its own.
+touch 'two words.h5'
+ln -s "$command" sluice
+typed() {
+  env -u BASH_ENV PS1= TERM=dumb "${SLUICE_PYTHON:-python3}" - "$1" "$2" <<'PYTHON'
+import os, pty, sys, time
+child, terminal = pty.fork()
+if child == 0:
+    os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
+for words in (f". '{sys.argv[1]}'; PATH=.:$PATH\n", f"{sys.argv[2]}\t 2> asked; exit\n"):
+    time.sleep(0.5)
+    os.write(terminal, words.encode())
+try:
+    while os.read(terminal, 4096):
+        pass
+except OSError:  # how a terminal ends
+    pass
+os.waitpid(child, 0)
+PYTHON
+}
+for begun in 'two\ wo' '"two wo' "'two wo" "\$PWD/two"; do
+  typed "$completion" "sluice verify $begun" || { echo "no terminal here" && break; }
+  grep -q 'two words.h5: not an HDF5 file' asked ||
+    { echo "FAILED: $begun is not completed" >&2 && exit 1; }
+  rm -f asked
+done
 echo "completion: verbs, options, formats and files"
