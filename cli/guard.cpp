@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "layout/hdf5/library.hpp"
+#include "storage/endings.hpp"
 #include "text/text.hpp"
 #include "verb.hpp"
 
@@ -40,17 +41,23 @@ constexpr long look_every_ms = 100;
 constexpr int most_removals = 50;
 constexpr useconds_t removal_pause_us = 20000;
 
-/// A folder that the child would leave behind.
+/// A folder or a file that the child would leave behind.
 struct Leftover {
   std::atomic<bool> is_there{false};
-  std::array<char, 4096> folder{};
+  std::array<char, 4096> path{};
 
   /// Other ranks may end a little later, and write into it until then.
   void remove() const {
+    const std::string whole = path.data();
     for (int i = 0; is_there.load() && i < most_removals; ++i) {
       std::error_code error;
-      std::filesystem::remove_all(folder.data(), error);
+      std::filesystem::remove_all(whole, error);
       if (!error) {
+        for (const std::string& beside :
+             {whole + storage::new_ending, whole + storage::begun_ending,
+              storage::journal_path(whole), storage::lease_path(whole)}) {
+          std::filesystem::remove_all(beside, error);
+        }
         return;
       }
       ::usleep(removal_pause_us);
@@ -163,7 +170,7 @@ class Guard {
   }
 
  private:
-  /// Once there is a folder to remove. Launchers end all processes of a rank at once, so that the
+  /// Once there is something to remove. Launchers end all processes of a rank at once, so that the
   /// parent has no time for it: this one is in a session of its own, with the signals blocked.
   void start_cleaner() {
     if (cleaner_ != 0 || !leftover_.is_there.load()) {
@@ -171,7 +178,7 @@ class Guard {
     }
     cleaner_ = fork();
     if (cleaner_ != 0) {
-      return;  // if it failed, the parent removes the folder alone
+      return;  // if it failed, the parent removes it alone
     }
     setsid();
     for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -308,14 +315,14 @@ int run_guarded(const std::function<int()>& work) {
   return Guard(child, *shared, alive[0], settings.limit_s).wait(signals);
 }
 
-void leave_to_parent(const std::string& folder) {
+void leave_to_parent(const std::string& path) {
   if (own_leftover == nullptr) {
     return;
   }
   own_leftover->is_there = false;
-  auto& place = own_leftover->folder;
-  if (!folder.empty() && folder.size() < place.size()) {
-    place[folder.copy(place.data(), place.size() - 1)] = '\0';
+  auto& place = own_leftover->path;
+  if (!path.empty() && path.size() < place.size()) {
+    place[path.copy(place.data(), place.size() - 1)] = '\0';
     own_leftover->is_there = true;
     kill(getppid(), SIGCHLD);  // it looks at once
   }

@@ -20,9 +20,19 @@ namespace sluice::cli {
 /// has threads, files or MPI.
 int run_guarded(const std::function<int()>& work);
 
-/// Tells the parent of a folder, which is removed with all that is in it when this process ends in
-/// any way. If a launcher kills the parent too, a third process removes it. Empty: none any more.
-/// One at a time. Without a parent (SLUICE_GUARD=off) nothing happens.
-void leave_to_parent(const std::string& folder);
+/// Tells the parent of a folder or a file, which is removed with all that is in it, and with the
+/// files of a commit beside it, when this process ends in any way. If a launcher kills the parent
+/// too, a third process removes it. Empty: none any more. One at a time. Without a parent
+/// (SLUICE_GUARD=off) nothing happens.
+void leave_to_parent(const std::string& path);
+
+/// While this exists, what is at `path` is left to the parent. Empty: nothing is.
+class LeftToParent {
+ public:
+  explicit LeftToParent(const std::string& path) { leave_to_parent(path); }
+  ~LeftToParent() { leave_to_parent(""); }
+  LeftToParent(const LeftToParent&) = delete;
+  LeftToParent& operator=(const LeftToParent&) = delete;
+};
 
 }  // namespace sluice::cli

@@ -91,8 +91,12 @@ std::string unfinished_text(const std::string& path) {
 
 namespace {
 
-/// https://no-color.org: any value but an empty one.
+/// https://no-color.org: any value but an empty one. Open MPI gives its ranks a terminal as stdout,
+/// wherever that of mpirun leads.
 bool shows_colours(std::FILE* to) {
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) {
+    return false;
+  }
   const char* const refused = std::getenv("NO_COLOR");
   const char* const terminal = std::getenv("TERM");
   return (refused == nullptr || *refused == '\0') && terminal != nullptr &&

@@ -13,6 +13,7 @@
 #include "codec/filter.hpp"
 #include "commit/read/input.hpp"
 #include "compare/stored.hpp"
+#include "guard.hpp"
 #include "help.hpp"
 #include "layout/formats.hpp"
 #include "layout/records/format.hpp"
@@ -22,6 +23,7 @@
 #include "records/record_lines.hpp"
 #include "sluice/error.hpp"
 #include "spins/convert_spins.hpp"
+#include "storage/endings.hpp"
 #include "text/progress.hpp"
 #include "text/text.hpp"
 #include "verb.hpp"
@@ -331,6 +333,8 @@ int report_lines(const Context& context, const ConvertVerb& verb, const commit::
 }
 
 int convert(const Context& context, const ConvertVerb& verb) {
+  const LeftToParent unfinished(
+      context.is_root() ? context.storage.real_path(verb.to) + storage::convert_ending : "");
   const bool is_to_folder = verb.format == "mfdn";
   if (is_to_folder || is_record_folder(context, verb.file)) {
     return convert_records(context, verb, is_to_folder);

@@ -158,6 +158,9 @@ class Watch {
     for (;;) {
       const auto began = Clock::now();
       look_again();
+      if (std::ferror(stdout) != 0) {
+        return fine;  // check_output() says so: nobody sees what comes
+      }
       const double took_s = seconds_since(began);
       if (options_.until && shown_ && *shown_ >= *options_.until) {
         return fine;

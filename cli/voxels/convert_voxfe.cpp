@@ -245,7 +245,7 @@ VoxfeText voxfe_text_of(storage::Storage& storage, const std::string& path) {
     return VoxfeText::displacements;
   }
   // Binary files have control characters near their beginning, texts of models do not.
-  const bool is_text = std::all_of(text.begin(), text.end(), [](char c) {
+  const bool is_text = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return c == '\n' || c == '\r' || c == '\t' || (c >= ' ' && c <= '~');
   });
   return is_text ? VoxfeText::model : VoxfeText::none;

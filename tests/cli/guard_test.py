@@ -92,6 +92,21 @@ class Guard(unittest.TestCase):
                 self.assertTrue(wait_for(lambda: not os.path.exists(f"/proc/{child}")))
                 self.assertEqual(process.stderr.read(), b"")
 
+    def test_an_interrupted_conversion_leaves_nothing(self):
+        environment = {**os.environ, "LD_PRELOAD": os.environ["SLUICE_SLOW_READS"]}
+        for number, ending in ((signal.SIGINT, ".nc"), (signal.SIGTERM, ".icechunk")):
+            folder = path(f"of-{number.value}")
+            os.mkdir(folder)
+            process = subprocess.Popen(
+                [COMMAND, "convert", path("grid.h5"), os.path.join(folder, "a" + ending),
+                 "--compress", "deflate:9"], env=environment, stdout=subprocess.PIPE)
+            limit = time.monotonic() + 30
+            while not os.listdir(folder) and time.monotonic() < limit:
+                time.sleep(0.01)
+            process.send_signal(number)
+            process.communicate(timeout=30)
+            self.assertEqual((process.returncode, os.listdir(folder)), (-number, []))
+
     def test_the_work_ends_with_the_command(self):
         environment = {**os.environ, "LD_PRELOAD": os.environ["SLUICE_BAD_READS"],
                        "SLUICE_BAD_READ": "loop", "SLUICE_GUARD": "0"}

@@ -80,6 +80,11 @@ class Usage(unittest.TestCase):
                               text=True, timeout=60, check=False,
                               env={**os.environ, **environment})
 
+    def test_no_colours_where_open_mpi_makes_the_terminal(self):
+        result = self.run_under([*MPIEXEC, "-n", "2"], "verify", "grid.h5", TERM="xterm")
+        self.assertEqual(result.returncode, FINE, result.stderr)
+        self.assertNotIn("\x1b", result.stdout)
+
     def test_what_needs_no_mpi_under_a_launcher(self):
         nowhere = {"OMPI_COMM_WORLD_RANK": "0", "SLUICE_MPI": "/no/libmpi.so"}
         for ranks, words, code in (("2", ["--version"], FINE), ("2", ["ls", "--help"], FINE),
@@ -103,11 +108,12 @@ class Usage(unittest.TestCase):
         self.assertEqual(result.stdout, sluice("ls", "grid.h5").stdout)
 
     def test_output_that_cannot_be_written(self):
-        with open("/dev/full", "wb") as full:
-            result = subprocess.run([COMMAND, "ls", "spins.h5"], cwd=FOLDER, stdout=full,
-                                    stderr=subprocess.PIPE, text=True, timeout=60, check=False)
-        self.assertEqual(result.returncode, BAD_INPUT)
-        self.assertIn("writing the output failed", result.stderr)
+        for words in (["ls", "spins.h5"], ["watch", "spins.h5"]):  # the latter at once
+            with open("/dev/full", "wb") as full:
+                result = subprocess.run([COMMAND, *words], cwd=FOLDER, stdout=full,
+                                        stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+            self.assertEqual(result.returncode, BAD_INPUT)
+            self.assertIn("writing the output failed", result.stderr)
 
 
 def on_a_terminal(*arguments, **environment):
