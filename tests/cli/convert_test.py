@@ -401,6 +401,14 @@ class Convert(unittest.TestCase):
             self.assertEqual(len(said(result)), 1, result.stderr)
             self.assertIn("eof = 20000", result.stderr)
 
+    def test_an_empty_file_is_no_model(self):
+        source = new_path(".model")
+        with open(source, "wb"):
+            pass
+        result = sluice("convert", source, new_path(".nc"))
+        self.assertEqual((result.returncode, "VOX-FE" in result.stderr), (BAD_INPUT, False))
+        self.assertIn("no other format that is known", result.stderr)
+
     def test_bad_words(self):
         for arguments in (["spins.h5", new_path(".h5"), "--compress", "defleat:3"],
                           ["nothing.h5", new_path(".h5")], ["spins.h5", path("grid.h5")],
