@@ -40,8 +40,8 @@ std::vector<double> ticks_of(double low, double high, int wanted, double least_s
   }
   const double unit = std::pow(10, std::floor(std::log10(rough)));
   const double ratio = rough / unit;
-  const double step =
-      std::max(least_step, unit * (ratio < 1.5 ? 1 : ratio < 3.5 ? 2 : ratio < 7.5 ? 5 : 10));
+  const double round = unit * (ratio < 1.5 ? 1 : ratio < 3.5 ? 2 : ratio < 7.5 ? 5 : 10);
+  const double step = std::max(least_step, round);
   for (double at = std::ceil(low / step); at * step - high <= step * 1e-9; at += 1) {
     ticks.push_back(at * step == 0 ? 0 : at * step);
     if (ticks.size() > 100) {
@@ -60,8 +60,8 @@ std::string tick_text(double value, double range) {
   return fmt::format("{:.{}g}", value, static_cast<int>(std::clamp(digits, 6.0, 17.0)));
 }
 
-/// Where a value lies between two: 0 to 1, beyond that outside. By halves, because the difference of
-/// two numbers may be none.
+/// Where a value lies between two: 0 to 1, beyond that outside. By halves, because the difference
+/// of two numbers may be none.
 double part_between(double value, double low, double high) {
   return (value / 2 - low / 2) / (high / 2 - low / 2);
 }
@@ -243,8 +243,8 @@ void draw_line(Plane& plane, const Curve& curve) {
     if (is_there(curve, i) && is_there(curve, i + 1)) {
       draw_segment(plane, here, curve.points[i + 1], curve.colour);
     } else if (is_alone(curve, i) && here.y >= frame.low && here.y <= frame.high) {
-      plane.picture().fill(plane.column_of(here.x) + 1 - dot / 2, plane.row_of(here.y) + 1 - dot / 2,
-                           dot, dot, curve.colour);
+      plane.picture().fill(plane.column_of(here.x) + 1 - dot / 2,
+                           plane.row_of(here.y) + 1 - dot / 2, dot, dot, curve.colour);
     }
   }
 }

@@ -20,7 +20,7 @@ struct Frame {
   double x_low = 0;
   double x_high = 1;
   bool x_is_index = false;  ///< of a dimension: nothing lies between two whole numbers
-  double y_low = 0;  ///< of a field: of its first row, at the top
+  double y_low = 0;         ///< of a field: of its first row, at the top
   double y_high = 1;
   /// Of the values: the colours of a field, the height of lines.
   double low = 0;

@@ -96,15 +96,16 @@ std::int64_t count_particles(exec::Transport& transport, const Frame& frame) {
 }
 
 /// Collective. An array of H5MD has a row for each particle, in every frame the same ones.
-void require_same_particles(exec::Transport& transport, const std::string& from, std::uint64_t group,
-                            const Frame& frame, std::int64_t count, std::int64_t wanted) {
+void require_same_particles(exec::Transport& transport, const std::string& from,
+                            std::uint64_t group, const Frame& frame, std::int64_t count,
+                            std::int64_t wanted) {
   exec::together(transport, [&] {
     const std::string where = from + ": record group " + std::to_string(group) + " has ";
     if (count != wanted) {
-      throw Error(Code::unsupported,
-                  where + count_text(static_cast<std::uint64_t>(count), "particle") +
-                      ", the first one " + std::to_string(wanted) +
-                      ": a trajectory of H5MD has the same ones in every frame");
+      throw Error(Code::unsupported, where +
+                                         count_text(static_cast<std::uint64_t>(count), "particle") +
+                                         ", the first one " + std::to_string(wanted) +
+                                         ": a trajectory of H5MD has the same ones in every frame");
     }
     for (const std::uint64_t row : frame.rows) {
       if (row >= static_cast<std::uint64_t>(wanted)) {

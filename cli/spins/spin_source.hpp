@@ -31,8 +31,8 @@ class SpinSource {
   std::vector<std::uint64_t> rows_of_file;
   bool was_text = false;
   bool was_legacy = false;
-  bool has_times = true;         ///< else meta() has 0
-  bool has_temperatures = true;  ///< the same
+  bool has_times = true;                 ///< else meta() has 0
+  bool has_temperatures = true;          ///< the same
   std::array<double, 3> box_angstrom{};  ///< in legacy mode; else zeros
   std::vector<std::string> notes;
   std::vector<std::string> others;  ///< variables that are nothing of spins

@@ -333,8 +333,6 @@ int report_lines(const Context& context, const ConvertVerb& verb, const commit::
 }
 
 int convert(const Context& context, const ConvertVerb& verb) {
-  const LeftToParent unfinished(
-      context.is_root() ? context.storage.real_path(verb.to) + storage::convert_ending : "");
   const bool is_to_folder = verb.format == "mfdn";
   if (is_to_folder || is_record_folder(context, verb.file)) {
     return convert_records(context, verb, is_to_folder);
@@ -458,8 +456,11 @@ void add_convert(CLI::App& app, Run& run) {
   command->callback([&run, verb, command] {
     verb->is_compress_given = command->count("--compress") != 0;
     take_given(*command, *verb);
-    run = with_truncated_as_damage(
-        [verb](const Context& context) { return convert(context, *verb); });
+    run = with_truncated_as_damage([verb](const Context& context) {
+      const LeftToParent unfinished(
+          context.is_root() ? context.storage.real_path(verb->to) + storage::convert_ending : "");
+      return convert(context, *verb);
+    });
   });
 }
 

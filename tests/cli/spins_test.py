@@ -404,7 +404,8 @@ class Made(Spins):
         folder, *_ = made_folder()
         # What is written above the wheels and beside them, each in its rows and columns.
         places = {"title": (slice(135, 160), slice(820, 990)),
-                  "right": (slice(230, 260), slice(962, 995)), "up": (slice(164, 182), slice(890, 910))}
+                  "right": (slice(230, 260), slice(962, 995)),
+                  "up": (slice(164, 182), slice(890, 910))}
         of_z, of_x = (self.pixels_of(folder, *options) for options in ((), ("--axis", "1,0,0")))
         for name, place in places.items():
             self.assertEqual((of_z[place] != of_x[place]).any(), name != "up", name)

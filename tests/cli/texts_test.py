@@ -144,7 +144,8 @@ class Texts(unittest.TestCase):
                 self.assertFalse(os.path.exists(target))
 
     def test_times_before_zero_on_more_ranks_than_parts(self):
-        template = self.particles([(-1.5, [(1, "1.0", "2.0", "3.0")]), (-0.5, [(1, "1", "2", "3")])])
+        template = self.particles([(-1.5, [(1, "1.0", "2.0", "3.0")]),
+                                   (-0.5, [(1, "1", "2", "3")])])
         records = new_path("")
         self.assertEqual(sluice("convert", template, records).returncode, FINE)
         for ranks in (0, 3):
