@@ -187,6 +187,10 @@ void Publisher::publish(const layout::MetadataUpdate& update, bool synced, std::
     name_file(update, synced, modified_ns);
     return;
   }
+  if (!storage_.exists(path_)) {  // the commit would go into a file that nobody finds
+    throw Error(Code::changed_outside,
+                path_ + ": was moved or removed while it was written: this commit is not in it");
+  }
   if (update.is_atomic) {
     change(update, synced, modified_ns);
     modified_ns_ = modified_ns;

@@ -1,0 +1,99 @@
+// A file that is moved or removed while it is written: the next step fails on every rank, instead
+// of going into a file that has no name, or another one.
+#include <filesystem>
+#include <gtest/gtest.h>
+
+#include "api/file/file_impl.hpp"
+#include "storage/scratch.hpp"
+#include "support/local_transport.hpp"
+#include "support/values.hpp"
+
+namespace sluice::test {
+namespace {
+
+namespace fs = std::filesystem;
+using storage::error_of;
+
+struct Case {
+  const char* name;
+  const char* file;
+  const char* strategy;
+};
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+class RemovedFile : public testing::TestWithParam<Case> {
+ protected:
+  static constexpr int ranks = 2;
+  static inline const Shape shape{4, 6};
+
+  std::string path() const { return scratch_ / GetParam().file; }
+
+  void put_step(File& out, int rank, std::uint64_t key) {
+    const Variable v = out.define<double>("v", shape, {.steps = true});
+    Giver<double> giver;
+    Step step = out.begin_step();
+    giver.put(step, v, key, shape, slab(shape, rank, ranks));
+    step.end();
+  }
+
+  /// Writes step 0, then `disturb` on rank 0, then step 1, whose errors are returned.
+  template <class Disturb>
+  std::vector<Error> write(const Disturb& disturb) {
+    std::vector<Error> errors(ranks, Error(Code::internal, "no error"));
+    exec::run_local(ranks, 1, [&](exec::Transport& transport) {
+      Options options;
+      options.strategy = GetParam().strategy;
+      options.log = Log::off;
+      File out(detail::open_on(transport, storage_, path(), Mode::write, options));
+      put_step(out, transport.rank(), 0);
+      out.drain(60);
+      transport.barrier();
+      if (transport.rank() == 0) {
+        disturb();
+      }
+      transport.barrier();
+      errors[static_cast<std::size_t>(transport.rank())] = error_of([&] {
+        put_step(out, transport.rank(), 1);
+        out.close();
+      });
+    });
+    return errors;
+  }
+
+  void expect_refused(const std::vector<Error>& errors) const {
+    for (const Error& error : errors) {
+      EXPECT_EQ(error.code(), Code::changed_outside) << error.what();
+      EXPECT_NE(std::string(error.what()).find("moved or removed"), std::string::npos)
+          << error.what();
+    }
+  }
+
+  storage::Scratch scratch_;
+  std::shared_ptr<storage::Storage> storage_ = storage::make("posix");
+};
+
+TEST_P(RemovedFile, MakesTheNextStepFail) {
+  expect_refused(write([&] { fs::remove(path()); }));
+  EXPECT_FALSE(fs::exists(path()));
+}
+
+TEST_P(RemovedFile, KeepsItsStepsWhereItWasMoved) {
+  const std::string moved = scratch_ / (std::string("moved-") + GetParam().file);
+  expect_refused(write([&] { fs::rename(path(), moved); }));
+  exec::run_local(1, 1, [&](exec::Transport& transport) {
+    File in(detail::open_on(transport, storage_, moved, Mode::read, {}));
+    ASSERT_EQ(in.steps(), 1u);
+    expect_values<double>(in, "v", 0, shape, whole_box(shape));
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, RemovedFile,
+                         testing::Values(Case{"hdf5_serial", "f.h5", "serial"},
+                                         Case{"hdf5_shared", "f.h5", "shared"},
+                                         Case{"hdf5_forward", "f.h5", "forward"},
+                                         Case{"netcdf4", "f.nc", "shared"},
+                                         Case{"records", "f.rec", "shared"}),
+                         [](const auto& named) { return std::string(named.param.name); });
+
+}  // namespace
+}  // namespace sluice::test
