@@ -67,24 +67,26 @@ void read_descriptor(const CFI_cdesc_t* d, struct array* a) {
   }
 }
 
+static bool has_unknown_extent(const struct array* a) { return a->rank > 0 && a->count[0] < 0; }
+
 const char* fault_of_data(const struct array* a) {
-  bool is_empty = false;
+  bool is_empty = false; /* gfortran gives `[integer ::]` no address */
   for (int i = 0; i < a->rank; ++i) is_empty = is_empty || a->count[i] == 0;
   if (a->base == NULL && !is_empty) return "the data is not allocated, or not associated";
+  if (has_unknown_extent(a)) {
+    return "the data is an assumed-size array, whose last extent is not known: give a section, "
+           "such as a(1:n)";
+  }
   if (a->type == 0) {
     return "the data is of a type that files do not have: integer, real and complex of 4 and 8 "
            "bytes, integer of 1 and 2, logical and character";
-  }
-  if (a->rank > 0 && a->count[0] < 0) {
-    return "the data is an assumed-size array, whose last extent is not known: give a section, "
-           "such as a(1:n)";
   }
   return NULL;
 }
 
 int code_of_fault(const struct array* a) {
-  return a->base != NULL && a->type == 0 ? SLUICE_ERROR_TYPE_MISMATCH
-                                         : SLUICE_ERROR_INVALID_ARGUMENT;
+  return a->base != NULL && !has_unknown_extent(a) && a->type == 0 ? SLUICE_ERROR_TYPE_MISMATCH
+                                                                   : SLUICE_ERROR_INVALID_ARGUMENT;
 }
 
 int64_t elements_of(const struct array* a) {

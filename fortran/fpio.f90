@@ -417,15 +417,14 @@ contains
     integer, intent(in), optional :: group
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    integer(c_int64_t), parameter :: no_group = -2
+    integer(c_int64_t), parameter :: next_group = -1, wrong_group = -2
     integer(c_int64_t) :: wanted
     integer(c_int) :: code
     if (is_unusable(fp, "file_dread", stat, errmsg)) return
-    wanted = -1
-    if (present(group)) wanted = group - 1
-    if (present(group)) wanted = merge(wanted, no_group, wanted >= 0)
-    code = c_fetch(fp(1)%records, wanted) ! also for no group: the other ranks wait for it
-    if (wanted == no_group) then
+    wanted = next_group
+    if (present(group)) wanted = merge(int(group, c_int64_t) - 1, wrong_group, group > 0)
+    code = c_fetch(fp(1)%records, wanted) ! of a wrong one, too: the other ranks wait for it
+    if (wanted == wrong_group) then
       call fail(invalid_argument, "file_dread: record groups are counted from 1", stat, errmsg)
       return
     end if

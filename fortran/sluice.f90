@@ -21,7 +21,8 @@
 ! the kinds that files have. Numbers are converted to the variable's type; a value that does not fit
 ! is an error. Logicals are stored as the boolean that h5py has. Blanks at the end of text are not
 ! kept. (gfortran hands a text that is not a variable on as bytes, which are refused.) Data that is
-! not allocated and assumed-size arrays are refused (`invalid_argument`); give a section of those.
+! not allocated and assumed-size arrays are refused (`invalid_argument`); give a section of an
+! assumed-size array.
 !
 ! Ownership. Data is copied when it is put, within the budget, because a compiler may hand on a
 ! temporary copy. With in_place=.true. a dense array is not copied. It must then be a whole array or

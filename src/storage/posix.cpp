@@ -328,7 +328,7 @@ void PosixStorage::rename(const std::string& from, const std::string& to) {
       ::fstatat(new_place.folder(), new_place.name(), &status, AT_SYMLINK_NOFOLLOW) == 0;
   if (is_there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode) &&
       !S_ISLNK(status.st_mode)) {
-    throw Error(Code::io, from + ": rename to " + to + " failed: " + special_text);
+    throw Error(Code::io, to + ": " + special_text);
   }
   const int result = uninterrupted([&] {
     return calls_.renameat(old_place.folder(), old_place.name(), new_place.folder(),

@@ -302,7 +302,7 @@ static void check_pipe(void) {
   if (rank == 0) CHECK(mkfifo(in_folder("pipe.h5"), 0600) == 0);
   MPI_Barrier(MPI_COMM_WORLD);
   OK(sluice_open(MPI_COMM_WORLD, in_folder("pipe.h5"), "w", options, &out));
-  FAILS(sluice_flush(out, NULL), SLUICE_ERROR_IO, "pipe.h5 failed: is neither a file nor a folder");
+  FAILS(sluice_flush(out, NULL), SLUICE_ERROR_IO, "pipe.h5: is neither a file nor a folder");
   FAILS(sluice_close(out), SLUICE_ERROR_IO, "is neither a file nor a folder");
   sluice_free(out);
   CHECK(stat(in_folder("pipe.h5"), &status) == 0 && S_ISFIFO(status.st_mode));
@@ -358,6 +358,9 @@ static void check_last_rank(void) {
   FAILS(sluice_records_fetch(records, is_last ? -5 : 0), SLUICE_ERROR_OUT_OF_BOUNDS,
         "group -5 of 1");
   OK(sluice_records_fetch(records, 0));
+  /* At the end, too. */
+  FAILS(sluice_records_fetch(records, is_last ? 7 : -1), SLUICE_ERROR_OUT_OF_BOUNDS,
+        is_last ? "group 1 of 1" : "no further record group");
   OK(sluice_records_close(records));
   sluice_records_free(records);
 

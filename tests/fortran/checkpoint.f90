@@ -7,6 +7,9 @@ program checkpoint
   integer, parameter :: columns = 5, rows_each = 3
   character(len=500) :: path
   integer :: rank, ranks, failures = 0
+  type :: pair
+    integer :: a, b
+  end type
 
   call MPI_Init()
   call MPI_Comm_rank(MPI_COMM_WORLD, rank)
@@ -127,6 +130,7 @@ contains
     type(sluice_checkpoint) :: state
     real(real64), target :: x(10)
     real(real64), allocatable, target :: nothing(:)
+    type(pair), target :: pairs(3)
     logical, target :: flag
     integer :: code
     character(len=300) :: message
@@ -145,6 +149,8 @@ contains
     call require(code == 10 .and. index(message, "allocated") > 0, "nothing: " // trim(message))
     call state%bytes("x", nothing, stat=code, errmsg=message)
     call require(code == 10 .and. index(message, "allocated") > 0, "no bytes: " // trim(message))
+    call give_bytes_of_unknown_size(state, pairs, code, message)
+    call require(code == 10 .and. index(message, "assumed-size") > 0, "size: " // trim(message))
     call state%rows("x", x, shape=[20], ids=[1, 2], stat=code, errmsg=message)
     call require(code == 10 .and. index(message, "ids") > 0, "rows: " // trim(message))
     call state%value("flag", flag, stat=code, errmsg=message)
@@ -155,5 +161,13 @@ contains
     call state%close()
     call state%save(time=0.0_real64, stat=code, errmsg=message)
     call require(code == 10 .and. index(message, "NULL") > 0, "closed: " // trim(message))
+  end subroutine
+
+  subroutine give_bytes_of_unknown_size(state, pairs, code, message)
+    type(sluice_checkpoint), intent(inout) :: state
+    type(pair), target :: pairs(*)
+    integer, intent(out) :: code
+    character(len=*), intent(inout) :: message
+    call state%bytes("pairs", pairs, stat=code, errmsg=message)
   end subroutine
 end program checkpoint

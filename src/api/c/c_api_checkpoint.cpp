@@ -241,6 +241,9 @@ int sluice_checkpoint_rows(sluice_checkpoint* checkpoint, const char* name, slui
     const Shape extents = shape_of(called, rank, shape);
     if (count != 0) {
       require(ids, "ids");
+    }
+    const bool has_elements = std::find(extents.begin(), extents.end(), 0) == extents.end();
+    if (count != 0 && has_elements) {
       require(data, (what_of(called) + ": the data").c_str());
     }
     impl_of(checkpoint)
