@@ -57,7 +57,7 @@ OpenContext context_on(const Comm& comm, const OpenRequest& request, const Optio
     exec::MpiOptions mpi;
     mpi.timeout_s = wanted.timeout_s;
     mpi.ranks_per_node = wanted.ranks_per_node;
-    exec::OpenedTransport opened = exec::make_mpi(comm, mpi, digest);
+    exec::OpenedTransport opened = exec::open_mpi(comm, mpi, digest);
     context.transport = std::move(opened.transport);
     are_alike = opened.are_alike;
   };
@@ -65,7 +65,9 @@ OpenContext context_on(const Comm& comm, const OpenRequest& request, const Optio
   connect(options);
   context.settings = same_settings(*context.transport, request, options, are_alike);
   const Options& wanted = context.settings.options;
-  if (wanted.timeout_s != options.timeout_s || wanted.ranks_per_node != options.ranks_per_node) {
+  // Ranks that gave others may all want the same now: all of them connect again, or none.
+  if (!are_alike || wanted.timeout_s != options.timeout_s ||
+      wanted.ranks_per_node != options.ranks_per_node) {
     context.transport.reset();
     connect(wanted);
   }

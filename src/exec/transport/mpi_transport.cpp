@@ -402,13 +402,13 @@ OpenedTransport connect_or_fail(const Comm& comm, MpiOptions options, std::uint6
 
 }  // namespace
 
-OpenedTransport make_mpi(const Comm& comm, const MpiOptions& options, std::uint64_t digest) {
+OpenedTransport open_mpi(const Comm& comm, const MpiOptions& options, std::uint64_t digest) {
   const std::exception_ptr failure = failure_of([&] { check_options(options); });
   return connect_or_fail(comm, failure ? MpiOptions{} : options, digest, failure);
 }
 
 std::unique_ptr<Transport> make_mpi(const Comm& comm, const MpiOptions& options) {
-  return make_mpi(comm, options, 0).transport;
+  return open_mpi(comm, options, 0).transport;
 }
 
 void fail_open(const Comm& comm, const std::exception_ptr& failure) {

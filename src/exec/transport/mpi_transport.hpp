@@ -36,14 +36,15 @@ struct MpiOptions {
 /// still be read by MPI: keep it until MPI_Finalize. The bytes passed to a broadcast() that failed
 /// are gone, on the root too. Collectives and receives have no such effect.
 std::unique_ptr<Transport> make_mpi(const Comm& comm, const MpiOptions& options);
+/// The same with `timeout_s` alone.
+std::unique_ptr<Transport> make_mpi(const Comm& comm, double timeout_s);
+
 struct OpenedTransport {
   std::unique_ptr<Transport> transport;
   bool are_alike = false;  ///< all ranks gave the same `digest`
 };
-/// The same, and what the ranks agree on in it anyway tells whether all of them mean the same.
-OpenedTransport make_mpi(const Comm& comm, const MpiOptions& options, std::uint64_t digest);
-/// The same with `timeout_s` alone.
-std::unique_ptr<Transport> make_mpi(const Comm& comm, double timeout_s);
+/// As make_mpi(). What the ranks agree on in it tells whether all of them gave the same `digest`.
+OpenedTransport open_mpi(const Comm& comm, const MpiOptions& options, std::uint64_t digest);
 
 /// What a rank calls instead of make_mpi() when it failed before it: throws the error of the lowest
 /// such rank, there and on the ranks that called make_mpi().
