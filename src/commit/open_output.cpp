@@ -38,7 +38,7 @@ bool may_be_several(const exec::Transport& transport, const std::string& path,
 std::unique_ptr<Output> open_output(exec::Transport& transport, storage::Storage& storage,
                                     const std::string& given_path, Opening opening,
                                     const Options& options) {
-  const Place place = agreed_place(transport, storage, given_path);
+  const FilePlace place = agreed_place(transport, storage, given_path);
   const std::string& path = place.path;
   Options chosen = options;
   if (storage.whole_files(path) != nullptr) {

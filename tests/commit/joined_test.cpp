@@ -163,6 +163,44 @@ TEST_F(Joined, AreWhatAGatherGives) {
   }
 }
 
+/// Rank 2 alone joins rows, of the last of so many variables, and in step 1 only: the numbers of
+/// all ranks' rows do not fit where those of variables that are put do.
+TEST_F(Joined, ByOneRankAmongManyVariables) {
+  constexpr int ranks = 4;
+  constexpr int variables = 15;
+  files_.run(ranks, [&](exec::Transport& transport) {
+    File out = files_.open(transport, "many.h5", Mode::write, {});
+    std::vector<Variable> all;
+    for (int v = 0; v < variables; ++v) {
+      all.push_back(out.define<double>("v" + std::to_string(v), {6},
+                                       {.steps = true, .partial = true, .varying = true}));
+    }
+    const double values[2] = {10.0 * transport.rank(), 10.0 * transport.rank() + 1};
+    for (int s = 0; s < 2; ++s) {
+      Step step = out.begin_step();
+      if (s == 0) {
+        step.resize(all.front(), ranks);
+        step.put(all.front(), values,
+                 {.start = {static_cast<std::uint64_t>(transport.rank())}, .count = {1}});
+      } else if (transport.rank() == 2) {
+        step.put_joined(all.back(), values, 2);
+      }
+      step.end();
+    }
+    out.close();
+  });
+  files_.run(1, [&](exec::Transport& transport) {
+    File in = files_.open(transport, "many.h5", Mode::read);
+    std::vector<double> got(4);
+    in.get(in.find("v0"), got.data(), {}, 0);
+    EXPECT_EQ(got, (std::vector<double>{0, 10, 20, 30}));
+    ASSERT_EQ(in.shape(in.find("v14"), 1), Shape{2});
+    got.resize(2);
+    in.get(in.find("v14"), got.data(), {}, 1);
+    EXPECT_EQ(got, (std::vector<double>{20, 21}));
+  });
+}
+
 class JoinedRefusals : public testing::TestWithParam<const char*> {
  protected:
   Error end(const std::function<void(Step&, Variable, int)>& work) {

@@ -1,5 +1,5 @@
 // A file that is moved or removed while it is written: the next step fails on every rank, instead
-// of going into a file that has no name, or another one.
+// of going into a file that nobody finds.
 #include <filesystem>
 #include <gtest/gtest.h>
 

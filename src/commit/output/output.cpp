@@ -461,15 +461,16 @@ Output::Agreed Output::agree_on_touched(bool is_step, bool is_last) {
   const std::exception_ptr on_way = queue() != nullptr ? queue()->failure() : nullptr;
   // If every caller was informed by a ticket, the next commit continues.
   const bool is_news = on_way && !queue()->failure_was_reported();
-  constexpr std::size_t own_values = 12;
-  std::array<std::int64_t, own_values + Puts::most_told> head{
-      kind, ~kind, count, ~count, digest, ~digest, on_way ? 1 : 0,
-      puts_.differ(description_) ? 1 : 0,
-      // the lowest rank that left a step without its end, and the step
-      unended_ ? transport_.size() - unended_->rank : 0,
-      unended_ ? static_cast<std::int64_t>(unended_->step) : 0, puts_.join() ? 1 : 0,
-      queue() != nullptr && queue()->is_busy() ? 1 : 0};
-  const std::span<std::int64_t> told = std::span(head).subspan(own_values);
+  const auto own = std::to_array<std::int64_t>(
+      {kind, ~kind, count, ~count, digest, ~digest, on_way ? 1 : 0,
+       puts_.differ(description_) ? 1 : 0,
+       // the lowest rank that left a step without its end, and the step
+       unended_ ? transport_.size() - unended_->rank : 0,
+       unended_ ? static_cast<std::int64_t>(unended_->step) : 0, puts_.join() ? 1 : 0,
+       queue() != nullptr && queue()->is_busy() ? 1 : 0});
+  std::array<std::int64_t, own.size() + Puts::most_told> head{};
+  std::ranges::copy(own, head.begin());
+  const std::span<std::int64_t> told = std::span(head).subspan(own.size());
   puts_.tell(description_, told);
   const std::exception_ptr agreed =
       exec::failure_of([&] { exec::agree(transport_, is_news ? on_way : failure_, head); });

@@ -75,7 +75,7 @@ class Puts {
   /// Called on every rank, if copy_earlier() has copied on all: agree() tells what was copied from
   /// what is put later, and drops it where any rank has put the variable anew.
   void keep_copies() noexcept { has_copies_ = true; }
-  static constexpr std::size_t most_told = 48;
+  static constexpr std::size_t most_told = 48;  ///< 16 variables; a message stays a small one
   /// Local. What agree() needs of this rank, into `most_told` zeros that are reduced by maximum
   /// over all ranks before it; nothing where there are more variables, or more ranks that join.
   void tell(const Description& description, std::span<std::int64_t> told) const;

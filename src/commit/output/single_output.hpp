@@ -9,7 +9,7 @@ namespace sluice::commit {
 class SingleOutput final : public Output {
  public:
   /// Collective.
-  SingleOutput(exec::Transport& transport, storage::Storage& storage, const Place& place,
+  SingleOutput(exec::Transport& transport, storage::Storage& storage, const FilePlace& place,
                Opening opening, const Options& options)
       : Output(transport, storage, place.path, options),
         file_(transport, storage, place, opening, options) {

@@ -180,7 +180,7 @@ void PartsWriter::make_file() {
   const PlaceFacts facts = PlaceFacts::read_from(in);
   place_.number = in.get<std::uint64_t>();
   part_id_ = in.get<std::uint64_t>();
-  file_ = std::make_unique<FileWriter>(group_, storage_, Place{path_, facts}, Opening::create,
+  file_ = std::make_unique<FileWriter>(group_, storage_, FilePlace{path_, facts}, Opening::create,
                                        options_);
   const std::string group = layout::hdf5::group_name;
   file_->set_attribute(

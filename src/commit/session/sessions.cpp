@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "commit/write/choice.hpp"
 #include "exec/device_memory.hpp"
 #include "exec/transport/agree.hpp"
 #include "exec/transport/waiting.hpp"
@@ -39,7 +40,7 @@ Sessions::Sessions(exec::Transport& transport, std::shared_ptr<storage::Storage>
     : Sessions(transport, storage, agreed_place(transport, *storage, path), opening, options) {}
 
 Sessions::Sessions(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
-                   const Place& place, Opening opening, const Options& options)
+                   const FilePlace& place, Opening opening, const Options& options)
     : transport_(transport),
       storage_(std::move(storage)),
       path_(place.path),

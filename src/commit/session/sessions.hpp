@@ -24,12 +24,12 @@
 #include <string>
 #include <thread>
 
+#include "commit/publish/agreed_path.hpp"
 #include "commit/session/session_barrier.hpp"
 #include "commit/session/session_homes.hpp"
 #include "commit/session/session_messages.hpp"
 #include "commit/session/session_owner.hpp"
 #include "commit/session/session_reads.hpp"
-#include "commit/write/choice.hpp"
 #include "exec/transport/transport.hpp"
 #include "sluice/options.hpp"
 #include "storage/own_process.hpp"
@@ -101,7 +101,7 @@ class Sessions {
   std::exception_ptr failure_of(const std::optional<SessionKey>& only);
 
   Sessions(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
-           const Place& place, Opening opening, const Options& options);
+           const FilePlace& place, Opening opening, const Options& options);
 
   exec::Transport& transport_;
   const std::shared_ptr<storage::Storage> storage_;

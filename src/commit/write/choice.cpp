@@ -1,6 +1,5 @@
 #include "commit/write/choice.hpp"
 
-#include "exec/cores.hpp"
 #include "exec/transport/agree.hpp"
 #include "model/bytes.hpp"
 #include "plan/auto.hpp"
@@ -21,40 +20,6 @@ bool deals_in_turn(const std::string& tiles, const model::FileSystemFacts& facts
 }
 
 }  // namespace
-
-PlaceFacts PlaceFacts::of(storage::Storage& storage, const std::string& path) {
-  return {storage.file_system(path), static_cast<int>(exec::node_cores())};
-}
-
-void PlaceFacts::write_to(model::ByteWriter& out) const {
-  out.put(file_system.kind);
-  out.put(file_system.reach);
-  out.put(file_system.stripe_bytes);
-  out.put(file_system.stripes);
-  out.put(node_cores);
-}
-
-PlaceFacts PlaceFacts::read_from(model::ByteReader& in) {
-  PlaceFacts facts;
-  facts.file_system.kind = in.get_string();
-  facts.file_system.reach = in.get<model::Reach>();
-  facts.file_system.stripe_bytes = in.get<std::uint64_t>();
-  facts.file_system.stripes = in.get<std::uint32_t>();
-  facts.node_cores = in.get<int>();
-  return facts;
-}
-
-Place agreed_place(exec::Transport& transport, storage::Storage& storage, const std::string& path) {
-  auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
-    const std::string real = storage.real_path(path);
-    out.put(real);
-    PlaceFacts::of(storage, real).write_to(out);
-  });
-  Place place;
-  place.path = in.get_string();
-  place.facts = PlaceFacts::read_from(in);
-  return place;
-}
 
 std::uint64_t stripe_of(const Options& options, const PlaceFacts& facts) {
   return options.stripe_bytes != 0 ? options.stripe_bytes : facts.file_system.stripe_bytes;

@@ -1,37 +1,15 @@
-// Where a file is, and the options about who writes it, the same on every rank.
+// The options about who writes, with what is known of the place of the file.
 #pragma once
 
 #include <string>
 
+#include "commit/publish/agreed_path.hpp"
 #include "exec/transport/transport.hpp"
-#include "model/bytes.hpp"
-#include "model/file_system.hpp"
 #include "plan/machine_rates.hpp"
 #include "plan/plan.hpp"
 #include "sluice/options.hpp"
-#include "storage/storage.hpp"
 
 namespace sluice::commit {
-
-/// What rank 0 detects of the place of a file; the same on every rank.
-struct PlaceFacts {
-  model::FileSystemFacts file_system;
-  int node_cores = 1;
-
-  /// Local.
-  static PlaceFacts of(storage::Storage& storage, const std::string& path);
-  void write_to(model::ByteWriter& out) const;
-  static PlaceFacts read_from(model::ByteReader& in);
-};
-
-/// The file that all ranks mean.
-struct Place {
-  std::string path;
-  PlaceFacts facts;
-};
-
-/// Collective. agreed_path(), and what is known of it.
-Place agreed_place(exec::Transport& transport, storage::Storage& storage, const std::string& path);
 
 /// Of the options, else of the file system; 0: none.
 std::uint64_t stripe_of(const Options& options, const PlaceFacts& facts);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codec/filter.hpp"
+#include "commit/write/choice.hpp"
 #include "commit/write/restart.hpp"
 #include "layout/stores.hpp"
 #include "model/clock.hpp"
@@ -15,7 +16,7 @@ using layout::PlannerOptions;
 namespace {
 
 PlannerOptions planner_options(const Options& options, storage::Storage& storage,
-                               const Place& place) {
+                               const FilePlace& place) {
   constexpr std::uint64_t page = 4096;
   const std::uint64_t stripe = stripe_of(options, place.facts);
   PlannerOptions planner;
@@ -85,7 +86,7 @@ void refuse_together(const storage::Storage& storage, const std::string& path,
   }
 }
 
-CommitPlanner::CommitPlanner(storage::Storage& storage, const Place& place, Opening opening,
+CommitPlanner::CommitPlanner(storage::Storage& storage, const FilePlace& place, Opening opening,
                              const Options& options, std::uint64_t writers, bool has_own_file)
     : storage_(storage), path_(place.path) {
   if (opening == Opening::create && storage.exists(path_)) {

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "commit/publish/agreed_path.hpp"
 #include "commit/publish/publisher.hpp"
-#include "commit/write/choice.hpp"
 #include "commit/write/file_commit.hpp"
 #include "exec/encode/round_encoder.hpp"
 #include "layout/formats.hpp"
@@ -59,7 +59,7 @@ class CommitPlanner {
 
   /// Creates the file, or opens it to append. `has_own_file`: the planner reads through a
   /// descriptor of its own, because the publisher's is used by another thread.
-  CommitPlanner(storage::Storage& storage, const Place& place, Opening opening,
+  CommitPlanner(storage::Storage& storage, const FilePlace& place, Opening opening,
                 const Options& options, std::uint64_t writers, bool has_own_file);
   ~CommitPlanner();
   CommitPlanner(const CommitPlanner&) = delete;

@@ -9,8 +9,8 @@
 
 namespace sluice::commit {
 
-FileWriter::FileWriter(exec::Transport& transport, storage::Storage& storage, const Place& place,
-                       Opening opening, const Options& options)
+FileWriter::FileWriter(exec::Transport& transport, storage::Storage& storage,
+                       const FilePlace& place, Opening opening, const Options& options)
     : transport_(transport),
       storage_(storage),
       path_(place.path),
@@ -25,7 +25,7 @@ FileWriter::FileWriter(exec::Transport& transport, storage::Storage& storage, co
 FileWriter::~FileWriter() = default;
 
 /// Returns the present path of the file.
-std::string FileWriter::open(Opening opening, const Place& place) {
+std::string FileWriter::open(Opening opening, const FilePlace& place) {
   const plan::Strategy& strategy = plans_.strategy();
   const auto message = exec::on_root(transport_, [&] {
     planner_ = std::make_unique<CommitPlanner>(

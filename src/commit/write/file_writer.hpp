@@ -35,7 +35,7 @@ namespace sluice::commit {
 class FileWriter {
  public:
   /// Collective. transport and storage must outlive the object.
-  FileWriter(exec::Transport& transport, storage::Storage& storage, const Place& place,
+  FileWriter(exec::Transport& transport, storage::Storage& storage, const FilePlace& place,
              Opening opening, const Options& options);
   ~FileWriter();
   FileWriter(const FileWriter&) = delete;
@@ -74,7 +74,7 @@ class FileWriter {
   void close();
 
  private:
-  std::string open(Opening opening, const Place& place);
+  std::string open(Opening opening, const FilePlace& place);
   void make_queue();
   std::uint64_t write(const FileCommit& commit, const StagedCommit& staged);
   struct Placed {

@@ -26,7 +26,7 @@ std::vector<const layout::Placement*> by_variable(const layout::CommitPlan& plac
 
 }  // namespace
 
-PlanMaker::PlanMaker(exec::Transport& transport, storage::Storage& storage, const Place& place,
+PlanMaker::PlanMaker(exec::Transport& transport, storage::Storage& storage, const FilePlace& place,
                      const Options& options, const FileVariables& variables)
     : transport_(transport),
       variables_(variables),

@@ -24,7 +24,7 @@ class PlanMaker {
  public:
   /// Collective. Error unsupported if the strategy writes in the background and the storage cannot.
   /// `variables` must outlive the object.
-  PlanMaker(exec::Transport& transport, storage::Storage& storage, const Place& place,
+  PlanMaker(exec::Transport& transport, storage::Storage& storage, const FilePlace& place,
             const Options& options, const FileVariables& variables);
 
   const plan::Strategy& strategy() const noexcept { return strategy_; }
