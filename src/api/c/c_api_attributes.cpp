@@ -21,7 +21,7 @@ namespace {
 
 std::string place(const sluice_file& file, const char* owner, const char* name) {
   const std::string of = text_of(owner, "attribute: the owner");
-  return file.impl->path() + ": attribute " + text_of(name, "attribute: the name") +
+  return path_of(file) + ": attribute " + text_of(name, "attribute: the name") +
          (of.empty() ? "" : " of " + of);
 }
 

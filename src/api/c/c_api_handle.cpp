@@ -205,12 +205,18 @@ Mode mode_of(const char* text) {
   throw Error(Code::invalid_argument, "mode \"" + mode + "\": use one of r, w, x, a");
 }
 
+const std::string& path_of(const sluice_file& file) {
+  const commit::Output* const output = file.impl->writing();
+  return output != nullptr ? output->path() : file.impl->path();
+}
+
 }  // namespace sluice::c_api
 
 int sluice_refuse(sluice_file* file, int code, const char* why) {
   return sluice::c_api::call(file, [&](sluice_file& f) {
     const std::string text = sluice::c_api::text_of(why, "refuse: the reason");
-    f.refusal = sluice::exec::naming_file({static_cast<sluice::Code>(code), text}, f.impl->path());
+    f.refusal = sluice::exec::naming_file({static_cast<sluice::Code>(code), text},
+                                          sluice::c_api::path_of(f));
   });
 }
 

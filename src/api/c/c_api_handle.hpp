@@ -161,6 +161,8 @@ class CopiesSettled {
   sluice_file& file_;
 };
 
+/// The path that the errors of a file name.
+const std::string& path_of(const sluice_file& file);
 std::string text_of(const char* text, const char* what);
 
 /// "r", "w", "x" or "a". Error invalid_argument otherwise.

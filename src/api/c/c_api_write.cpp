@@ -16,11 +16,11 @@ using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
 int sluice_define(sluice_file* file, const char* name, sluice_type type, int rank,
                   const int64_t* shape, const sluice_variable_options* options,
                   sluice_variable* variable) {
-  return call_local(file, [&](sluice_file& f, Output&) {
+  return call_local(file, [&](sluice_file& f, Output& output) {
     const sluice_variable_options none = SLUICE_VARIABLE_OPTIONS_INIT;
     const sluice_variable_options asked = sized(options, none);
     const std::string variable_name = text_of(name, "define: the name");
-    const std::string what = f.impl->path() + ": define " + variable_name;
+    const std::string what = output.path() + ": define " + variable_name;
     require(variable, "define: the place for the variable");
     const Dims dims = dims_of(rank, shape, [&] { return what + ": shape"; });
     sluice::VariableOptions wanted;

@@ -20,20 +20,10 @@ Error naming_rank(const Error& e, int rank) {
   return {e.code(), rank_prefix(rank) + text_without_rank(e), rank};
 }
 
-namespace {
-
-/// Does the text begin with the path as the caller gave it, relative to the folder of the process?
-bool begins_with_relative(const std::string& text, const std::string& path) {
-  const std::size_t end = text.find(": ");
-  return end != 0 && end != std::string::npos && path.ends_with('/' + text.substr(0, end));
-}
-
-}  // namespace
-
 Error naming_file(const Error& e, const std::string& path) {
   const std::string text = e.what();
   const std::string bare = text_without_rank(e);
-  if (path.empty() || text.find(path) != std::string::npos || begins_with_relative(bare, path)) {
+  if (path.empty() || text.find(path) != std::string::npos) {
     return e;
   }
   const std::string rank = text.substr(0, text.size() - bare.size());

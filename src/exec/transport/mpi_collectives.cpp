@@ -202,7 +202,7 @@ void mpi_reduce(MpiCore& core, std::span<std::int64_t> values, Op op, int root) 
 }
 
 // Recursive doubling over a power of two of groups. The first ranks form groups of two where there
-// are more ranks than groups: the lower one speaks for both.
+// are more ranks than groups: the lower one of them sends and receives for both.
 PrefixSum mpi_prefix_sum(MpiCore& core, std::int64_t value) {
   core.enter(Verb::prefix_sum);
   const int rank = core.rank();
@@ -235,9 +235,9 @@ PrefixSum mpi_prefix_sum(MpiCore& core, std::int64_t value) {
   const int group = is_paired ? rank / 2 : rank - pairs;
   for (int distance = 1; distance < groups; distance *= 2) {
     const int other = group ^ distance;
-    const int speaker = other < pairs ? 2 * other : other + pairs;
-    send(speaker, 1, sums);
-    const std::int64_t sum = wait_for(speaker, 1).all;
+    const int partner = other < pairs ? 2 * other : other + pairs;
+    send(partner, 1, sums);
+    const std::int64_t sum = wait_for(partner, 1).all;
     sums.below = other < group ? combine(sums.below, sum, Op::sum) : sums.below;
     sums.all = combine(sums.all, sum, Op::sum);
   }

@@ -62,8 +62,7 @@ class Transport {
   /// Do the ranks run at the same time? Virtual ranks take turns: one of them must wait for another
   /// only in a call of the transport.
   virtual bool runs_at_once() const { return true; }
-  /// Where ranks take turns: another one may have its own. For waits for something else than a
-  /// message.
+  /// Lets another rank run, where ranks take turns. For waits that are not for a message.
   virtual void let_others_run() {}
 
   // -- collectives ------------------------------------------------------------------------------
