@@ -26,7 +26,7 @@ constexpr std::array<Rgb, 9> scale{
     Rgb{0.173, 0.449, 0.558}, Rgb{0.128, 0.567, 0.551}, Rgb{0.158, 0.684, 0.502},
     Rgb{0.369, 0.789, 0.383}, Rgb{0.678, 0.864, 0.190}, Rgb{0.993, 0.906, 0.144}};
 
-/// The length of an axis. That from -1e308 to 1e308 is no number.
+/// The length of an axis, finite: the difference of -1e308 and 1e308 is infinite.
 double length_of(double low, double high) {
   return std::min(high - low, std::numeric_limits<double>::max());
 }
@@ -60,10 +60,12 @@ std::string tick_text(double value, double range) {
   return fmt::format("{:.{}g}", value, static_cast<int>(std::clamp(digits, 6.0, 17.0)));
 }
 
-/// Where a value lies between two: 0 to 1, beyond that outside. By halves, because the difference
-/// of two numbers may be none.
+/// Where a value lies between two: 0 to 1, beyond that outside. By halves only where the difference
+/// is infinite: half of the smallest number is 0.
 double part_between(double value, double low, double high) {
-  return (value / 2 - low / 2) / (high / 2 - low / 2);
+  const double length = high - low;
+  return std::isfinite(length) ? (value - low) / length
+                               : (value / 2 - low / 2) / (high / 2 - low / 2);
 }
 
 /// The same; those outside at the nearer end.

@@ -151,6 +151,12 @@ class Look(unittest.TestCase):
         self.assertEqual((self.plot(target, "field") == 191).all(axis=2).sum(), 0)
         self.assertIn("<td>1e+308</td><td>1e+308</td><td>1e+308</td>", self.report(target))
 
+    def test_values_as_small_as_a_number_can_be(self):
+        target = new_path()
+        with h5py.File(target, "w") as file:
+            file["line"] = numpy.where(numpy.arange(60) % 2, 5e-324, 0)
+        self.assertGreater(numpy.ptp(self.blue_of(target, "line")[0]), 400)
+
     def test_a_value_between_two_gaps_is_a_dot(self):
         nan = numpy.nan
         rows, columns = self.blue_of(self.line_of([nan, 1, nan, 2, nan, 3, nan]), "energy")
