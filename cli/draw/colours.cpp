@@ -75,12 +75,11 @@ Rgb SpinColours::on_wheel(double turn) const { return between(map_, turn - std::
 Rgb SpinColours::on_scale(double component) const { return between(map_, (component + 1) / 2); }
 
 Rgb SpinColours::of(const double* spin) const {
-  const double x = dot(x_, spin);
-  const double y = dot(y_, spin);
-  const double z = dot(z_, spin);
-  if (!std::isfinite(x + y + z)) {
+  const Vector along{dot(x_, spin), dot(y_, spin), dot(z_, spin)};
+  if (!is_finite(along.data())) {
     return {0.75, 0.75, 0.75};
   }
+  const auto [x, y, z] = along;
   if (!is_wheel_) {
     return on_scale(z);
   }

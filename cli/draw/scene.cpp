@@ -71,8 +71,13 @@ void draw_arrow(Picture& picture, const Camera::Point& at, double radius, double
     const double y = at.y - along * length * spin[1];
     for (double dy = -half; dy <= half; dy += 0.5) {
       for (double dx = -half; dx <= half; dx += 0.5) {
-        if (dx * dx + dy * dy <= half * half) {
-          picture.set(static_cast<int>(std::floor(x + dx)), static_cast<int>(std::floor(y + dy)),
+        const double column = std::floor(x + dx);
+        const double row = std::floor(y + dy);
+        // A long spin leads beyond the picture, and beyond what an int holds.
+        const bool is_seen =
+            column >= 0 && row >= 0 && column < picture.width() && row < picture.height();
+        if (is_seen && dx * dx + dy * dy <= half * half) {
+          picture.set(static_cast<int>(column), static_cast<int>(row),
                       at.depth - 1.02 * depth_of_radius, arrow_ink);
         }
       }
@@ -113,7 +118,7 @@ Camera::Camera(const View& view, const Extent3& sample, double radius, int width
            view.zoom;
   if (!(scale_ > 0) || !std::isfinite(scale_)) {
     throw Error(Code::invalid_argument,
-                "the places of the atoms are not finite, or nearly one: no picture shows them");
+                "the atoms' places are not finite, too far apart or too close to draw");
   }
   nearest_ = high[2] + 2 * radius;
   range_ = high[2] - low[2] + 4 * radius;
@@ -171,8 +176,7 @@ void draw_atoms(Picture& picture, const Camera& camera, const ChosenAtoms& atoms
       continue;  // or not finite
     }
     draw_sphere(picture, at, pixels, depth, colours.of(spin));
-    const bool has_direction = std::isfinite(spin[0] + spin[1] + spin[2]);
-    if (has_direction && pixels >= arrows_from && pixels <= picture.height()) {
+    if (is_finite(spin) && pixels >= arrows_from && pixels <= picture.height()) {
       draw_arrow(picture, at, pixels, depth, camera.turned(spin));
     }
   }

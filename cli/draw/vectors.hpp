@@ -19,6 +19,11 @@ inline Vector cross(const Vector& a, const Vector& b) {
   return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
 }
 
+/// Each by itself: the sum of finite components may be infinite.
+inline bool is_finite(const double* a) {
+  return std::isfinite(a[0]) && std::isfinite(a[1]) && std::isfinite(a[2]);
+}
+
 /// The direction of `a`. Error invalid_argument with the text `why_not` if it is zero.
 inline Vector unit(const Vector& a, const char* why_not) {
   const double length = std::sqrt(dot(a, a.data()));

@@ -1,6 +1,7 @@
 // The parameters of VAMPIRE's own converter, under its names.
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 
 #include "sluice/error.hpp"
@@ -50,6 +51,14 @@ struct VdcLine {
       packed.pop_back();
     }
     return numbers_of(place + ": " + name, packed);
+  }
+  std::vector<double> sizes() const {
+    std::vector<double> result = list();
+    if (!std::all_of(result.begin(), result.end(),
+                     [](double size) { return size > 0 && std::isfinite(size); })) {
+      fail("expected sizes above 0");
+    }
+    return result;
   }
   std::uint32_t frame() const {
     const double number = numbers(1)[0];
@@ -115,7 +124,7 @@ const std::map<std::string, Setter> setters{
     {"camera-look-at", [](const VdcLine& l, SpinChoice& c) { c.view.look_at = l.numbers(3); }},
     {"camera-zoom", [](const VdcLine& l, SpinChoice& c) { c.view.zoom = l.numbers(1)[0]; }},
     {"background-colour", [](const VdcLine& l, SpinChoice& c) { c.view.background = l.value; }},
-    {"atom-sizes", [](const VdcLine& l, SpinChoice& c) { c.view.atom_sizes = l.list(); }},
+    {"atom-sizes", [](const VdcLine& l, SpinChoice& c) { c.view.atom_sizes = l.sizes(); }},
     {"arrow-sizes", [](const VdcLine& l, SpinChoice& c) { c.view.arrow_sizes = l.list(); }}};
 
 void apply(VdcLine line, SpinChoice& choice) {

@@ -415,6 +415,31 @@ class Made(Spins):
         rows = (self.pixels_of(path("spins.h5"))[20:112, 805:] < 100).all(axis=2).any(axis=1)
         self.assertEqual((numpy.diff(rows.astype(int)) == 1).sum(), 3)
 
+    def test_components_whose_sum_is_infinite_have_a_direction(self):
+        folder, places, *_ = made_folder()
+        with open(os.path.join(folder, "spins-00000002.data"), "wb") as file:
+            file.write(struct.pack("<Q", len(places)) + numpy.full(places.shape, 9e307).tobytes())
+        pixels = self.pixels_of(folder)[:, :780]
+        self.assertGreater(numpy.ptp(pixels, axis=2).max(), 60)
+
+    def test_sizes_of_atoms(self):
+        folder, places, *_ = made_folder()
+        with open(os.path.join(folder, "atoms-coords.data"), "r+b") as file:
+            file.seek(8 + 8 * len(places))
+            file.write((numpy.arange(len(places))[:, None] * [0.0, 0, 3]).tobytes())  # a chain
+        options = ("--camera", "0,0,1", "--vdc-input", new(".in"))
+        for sizes in ("2.5", "{2.5, 3}"):
+            with open(options[-1], "w") as file:
+                file.write(f"atom-sizes = {sizes}\n")
+            pixels = self.pixels_of(folder, *options)[:, :780]
+            self.assertGreater((numpy.ptp(pixels, axis=2) > 60).sum(), 10000, "along its axis")
+        for sizes in ("0", "{2.5, 0}", "-1", "nan", "inf"):
+            with open(options[-1], "w") as file:
+                file.write(f"\natom-sizes = {sizes}\n")
+            result = sluice("render", folder, new(".png"), *options)
+            self.assertEqual(result.returncode, BAD_INPUT, sizes)
+            self.assertRegex(said(result)[0], r":2: atom-sizes: expected sizes above 0$")
+
     def test_values_that_are_no_places_or_directions(self):
         folder, places, *_ = made_folder()
         count = struct.pack("<Q", len(places))
@@ -430,6 +455,7 @@ class Made(Spins):
             file.write((places * 1e-311).tobytes())
         result = sluice("render", folder, new(".png"))  # it took minutes
         self.assertEqual((result.returncode, len(said(result))), (BAD_INPUT, 1))
+        self.assertIn("too close to draw", result.stderr)
 
 
 if __name__ == "__main__":
