@@ -1,9 +1,16 @@
 #include "new_file.hpp"
 
+#include "commit/publish/agreed_path.hpp"
 #include "commit/publish/atomic_file.hpp"
 #include "sluice/error.hpp"
+#include "storage/endings.hpp"
 
 namespace sluice::cli {
+
+std::string unfinished_path(const Context& context, const std::string& to) {
+  const std::string path = commit::agreed_path(context.transport, context.storage, to);
+  return context.is_root() ? path + storage::convert_ending : "";
+}
 
 void require_new(storage::Storage& storage, const std::string& path) {
   if (storage.exists(path)) {

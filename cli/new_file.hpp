@@ -6,8 +6,13 @@
 #include <string>
 
 #include "storage/storage.hpp"
+#include "verb.hpp"
 
 namespace sluice::cli {
+
+/// Collective. The name of the file that becomes `to`, for LeftToParent; empty on other ranks than
+/// 0.
+std::string unfinished_path(const Context& context, const std::string& to);
 
 /// Error exists if `path` does.
 void require_new(storage::Storage& storage, const std::string& path);

@@ -18,12 +18,12 @@
 #include "layout/formats.hpp"
 #include "layout/records/format.hpp"
 #include "layout/vtkhdf/rules.hpp"
+#include "new_file.hpp"
 #include "records/convert_lines.hpp"
 #include "records/convert_records.hpp"
 #include "records/record_lines.hpp"
 #include "sluice/error.hpp"
 #include "spins/convert_spins.hpp"
-#include "storage/endings.hpp"
 #include "text/progress.hpp"
 #include "text/text.hpp"
 #include "verb.hpp"
@@ -457,8 +457,7 @@ void add_convert(CLI::App& app, Run& run) {
     verb->is_compress_given = command->count("--compress") != 0;
     take_given(*command, *verb);
     run = with_truncated_as_damage([verb](const Context& context) {
-      const LeftToParent unfinished(
-          context.is_root() ? context.storage.real_path(verb->to) + storage::convert_ending : "");
+      const LeftToParent unfinished(unfinished_path(context, verb->to));
       return convert(context, *verb);
     });
   });

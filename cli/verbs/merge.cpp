@@ -8,7 +8,7 @@
 #include "compare/stored.hpp"
 #include "guard.hpp"
 #include "help.hpp"
-#include "storage/endings.hpp"
+#include "new_file.hpp"
 #include "text/progress.hpp"
 #include "text/text.hpp"
 #include "verb.hpp"
@@ -27,8 +27,7 @@ struct MergeVerb {
 
 int merge(const Context& context, const MergeVerb& verb) {
   require_known_ending(verb.to, "auto", "");
-  const LeftToParent unfinished(
-      context.is_root() ? context.storage.real_path(verb.to) + storage::convert_ending : "");
+  const LeftToParent unfinished(unfinished_path(context, verb.to));
   const auto began = std::chrono::steady_clock::now();
   Options options;
   options.strategy = "shared";  // who has read it writes it

@@ -70,6 +70,15 @@ class Merge(unittest.TestCase):
             self.assertRegex(said(result)[0], r"grid\.h5: exists already: choose another name$")
             self.assertEqual(os.path.getsize(os.path.join(FOLDER, "grid.h5")), before)
 
+    def test_a_name_that_leads_nowhere_is_an_error_of_all_ranks(self):
+        loop = new_path()
+        os.symlink(loop, loop)
+        for verb in ("merge", "convert"):
+            result = sluice(verb, SET, loop, ranks=2)
+            self.assertEqual(result.returncode, BAD_INPUT, result.stderr)
+            self.assertEqual(len(said(result)), 1, result.stderr)
+            self.assertNotIn("mpi_abort", result.stderr.lower(), "the others waited for rank 0")
+
     def test_one_file_is_no_set(self):
         target = new_path()
         result = sluice("merge", "grid.h5", target)
