@@ -28,6 +28,9 @@ void write_new_file(storage::Storage& storage, const std::string& path,
     file->write(0, bytes);
     file->sync();
     storage.rename_new(building, real);
+  } catch (const Error& error) {
+    commit::forget_building(storage, real);
+    throw commit::naming(error, building, path);
   } catch (...) {
     commit::forget_building(storage, real);
     throw;

@@ -9,14 +9,27 @@
 
 namespace sluice::cli {
 
+template <class Work>
+void ParallelText::named(Work&& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    throw commit::naming(error, commit::building_path(path_), name_);
+  }
+}
+
 ParallelText::ParallelText(const Context& context, const std::string& path)
-    : context_(context), path_(commit::agreed_path(context.transport, context.storage, path)) {
+    : context_(context),
+      name_(path),
+      path_(commit::agreed_path(context.transport, context.storage, path)) {
   exec::on_root(context.transport, [&] {
     if (context.storage.exists(path_)) {
       throw Error(Code::exists, path + ": exists already: choose another name");
     }
-    context.storage.open(commit::fresh_building_path(context.storage, path_),
-                         storage::Access::create);
+    named([&] {
+      context.storage.open(commit::fresh_building_path(context.storage, path_),
+                           storage::Access::create);
+    });
   });
 }
 
@@ -29,25 +42,27 @@ ParallelText::~ParallelText() {
 void ParallelText::append(const std::string& part) {
   const exec::PrefixSum sums =
       context_.transport.prefix_sum(static_cast<std::int64_t>(part.size()));
-  std::exception_ptr failure;
-  try {
+  exec::together(context_.transport, [&] {
     if (!part.empty()) {
-      if (!file_) {
-        file_ = context_.storage.open(commit::building_path(path_), storage::Access::read_write);
-      }
-      file_->write(bytes_ + static_cast<std::uint64_t>(sums.below), std::as_bytes(std::span(part)));
+      write(bytes_ + static_cast<std::uint64_t>(sums.below), part);
     }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  exec::agree(context_.transport, failure);
+  });
   bytes_ += static_cast<std::uint64_t>(sums.all);
+}
+
+void ParallelText::write(std::uint64_t at, const std::string& part) {
+  named([&] {
+    if (!file_) {
+      file_ = context_.storage.open(commit::building_path(path_), storage::Access::read_write);
+    }
+    file_->write(at, std::as_bytes(std::span(part)));
+  });
 }
 
 std::uint64_t ParallelText::close() {
   file_.reset();
   exec::on_root(context_.transport, [&] {
-    context_.storage.rename_new(commit::building_path(path_), path_);
+    named([&] { context_.storage.rename_new(commit::building_path(path_), path_); });
     is_named_ = true;
   });
   return bytes_;

@@ -28,7 +28,13 @@ class ParallelText {
   std::uint64_t close();
 
  private:
+  /// Errors name the file that was asked for.
+  template <class Work>
+  void named(Work&& work);
+  void write(std::uint64_t at, const std::string& part);
+
   const Context& context_;
+  std::string name_;  ///< that was asked for
   std::string path_;
   std::unique_ptr<storage::File> file_;
   std::uint64_t bytes_ = 0;

@@ -156,9 +156,6 @@ std::string toml_of(const PlanVerb& verb, const sim::Prediction& chosen) {
 
 void write_toml(const Context& context, const std::string& path, const std::string& text,
                 const std::string& why) {
-  if (context.storage.exists(path)) {
-    throw Error(Code::exists, path + ": exists already: name another file (--write mine.toml)");
-  }
   const std::string whole = "# Made by sluice plan. " + why + "\n" + text;
   write_new_file(context.storage, path, std::as_bytes(std::span(whole)));
 }

@@ -82,6 +82,7 @@ class Places(unittest.TestCase):
             words = [named.get(word, word) for word in words.split()]
             result = self.run_here(*words, preexec_fn=limited)
             self.assertEqual((result.returncode, result.stderr.count("\n")), (BAD_INPUT, 1), words)
+            self.assertRegex(result.stderr, r"^sluice: a(-0+[0-9]?)?\.[a-z]+: ", words)
             self.assertEqual(os.listdir(self.folder), [], words)
 
     def test_a_pipe_is_refused_at_once(self):

@@ -22,6 +22,14 @@ std::string fresh_building_path(storage::Storage& storage, const std::string& pa
   return building;
 }
 
+Error naming(const Error& error, const std::string& building, const std::string& name) {
+  std::string text = error.what();
+  const std::size_t at = text.find(building);
+  return at == std::string::npos
+             ? error
+             : Error(error.code(), text.replace(at, building.size(), name), error.rank());
+}
+
 void forget_building(storage::Storage& storage, const std::string& path) noexcept {
   try {
     storage.remove(building_path(path));

@@ -34,6 +34,8 @@ std::string building_path(const std::string& path);
 /// The same; an existing file there, left by a run that died, is removed (if it is a symbolic link,
 /// the link).
 std::string fresh_building_path(storage::Storage& storage, const std::string& path);
+/// `error`, with `name` where its text names the file `building`, which is no more.
+Error naming(const Error& error, const std::string& building, const std::string& name);
 /// Removes it if possible: the next attempt replaces what is left.
 void forget_building(storage::Storage& storage, const std::string& path) noexcept;
 

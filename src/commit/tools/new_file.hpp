@@ -10,6 +10,7 @@
 
 #include "commit/output/output.hpp"
 #include "commit/publish/agreed_path.hpp"
+#include "commit/publish/atomic_file.hpp"
 #include "commit/publish/recovery.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/formats.hpp"
@@ -48,11 +49,7 @@ class NewFile {
   std::string building() const { return path_ + storage::convert_ending; }
   /// The error with `name` in place of building().
   Error named(const Error& error, const std::string& name) const {
-    std::string text = error.what();
-    const std::size_t at = text.find(building());
-    return at == std::string::npos
-               ? error
-               : Error(error.code(), text.replace(at, building().size(), name), error.rank());
+    return naming(error, building(), name);
   }
   /// Collective: what is to be written into it. Errors of open_output().
   std::unique_ptr<Output> open(Options options) {
