@@ -50,6 +50,20 @@ void ParallelText::append(const std::string& part) {
   bytes_ += static_cast<std::uint64_t>(sums.all);
 }
 
+void ParallelText::append(std::uint64_t bytes, const Produce& produce) {
+  const exec::PrefixSum sums = context_.transport.prefix_sum(static_cast<std::int64_t>(bytes));
+  std::uint64_t at = bytes_ + static_cast<std::uint64_t>(sums.below);
+  std::exception_ptr failure;
+  produce([&](const std::string& piece) {
+    if (!failure) {
+      failure = exec::failure_of([&] { write(at, piece); });
+      at += piece.size();
+    }
+  });
+  exec::agree(context_.transport, failure);
+  bytes_ += static_cast<std::uint64_t>(sums.all);
+}
+
 void ParallelText::write(std::uint64_t at, const std::string& part) {
   named([&] {
     if (!file_) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,6 +16,9 @@ namespace sluice::cli {
 
 class ParallelText {
  public:
+  /// Calls take(piece) for one piece of this rank's part after another. Collective.
+  using Produce = std::function<void(const std::function<void(const std::string&)>& take)>;
+
   /// Collective. Error exists.
   ParallelText(const Context& context, const std::string& path);
   ~ParallelText();
@@ -22,6 +26,8 @@ class ParallelText {
   ParallelText& operator=(const ParallelText&) = delete;
   /// Collective. The `part` of every rank, in sequence.
   void append(const std::string& part);
+  /// Collective. The same for parts that memory does not hold: this rank's has `bytes` bytes.
+  void append(std::uint64_t bytes, const Produce& produce);
   /// Collective. That of rank 0 alone.
   void append_once(const std::string& text) { append(context_.is_root() ? text : ""); }
   /// Collective. Returns the bytes of the file.

@@ -251,16 +251,14 @@ VoxfeText voxfe_text_of(storage::Storage& storage, const std::string& path) {
   return is_text ? VoxfeText::model : VoxfeText::none;
 }
 
-void refuse_existing(const Context& context, const std::string& path) {
+commit::Converted voxfe_to_file(const Context& context, VoxfeText kind, const VoxfeWish& wish) {
+  // Said before anything long is read.
+  const std::string real = commit::agreed_path(context.transport, context.storage, wish.to);
   exec::on_root(context.transport, [&] {
-    if (context.storage.exists(path)) {
-      throw Error(Code::exists, path + ": exists already: choose another name");
+    if (context.storage.exists(real)) {
+      throw Error(Code::exists, wish.to + ": exists already: choose another name");
     }
   });
-}
-
-commit::Converted voxfe_to_file(const Context& context, VoxfeText kind, const VoxfeWish& wish) {
-  refuse_existing(context, wish.to);
   return kind == VoxfeText::displacements ? displacements_to_file(context, wish)
                                           : model_to_file(context, wish);
 }

@@ -25,9 +25,6 @@ enum class VoxfeText : std::uint8_t { none, model, displacements };
 /// The kind of a file, from its first bytes. Local.
 VoxfeText voxfe_text_of(storage::Storage& storage, const std::string& path);
 
-/// Collective. Error exists if the target exists: reported before anything long is read.
-void refuse_existing(const Context& context, const std::string& path);
-
 /// Collective. Nothing is written if the text is wrong: Error format, with the line.
 commit::Converted voxfe_to_file(const Context& context, VoxfeText kind, const VoxfeWish& wish);
 /// Collective. The text of a file that voxfe_to_file() or parabmu made. Error format if it is not

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <functional>
 
-#include "commit/publish/atomic_file.hpp"
 #include "commit/read/input.hpp"
 #include "commit/tools/companions.hpp"
 #include "commit/tools/step_choice.hpp"
 #include "dialect/voxfe/displacement.hpp"
-#include "exec/transport/agree.hpp"
 #include "sluice/error.hpp"
+#include "text/parallel_text.hpp"
 #include "voxels/convert_voxfe.hpp"
 
 namespace sluice::cli {
@@ -23,9 +22,6 @@ namespace voxfe = dialect::voxfe;
 constexpr std::uint64_t round_bytes = 8 << 20;
 /// Of a grid, along one axis.
 constexpr auto most_nodes = static_cast<std::int64_t>(voxfe::most_nodes_along);
-
-/// Calls take(text) for piece after piece of this rank's text. Collective.
-using Produce = std::function<void(const std::function<void(const std::string&)>& take)>;
 
 /// A file that was opened to become text.
 class Source {
@@ -108,52 +104,14 @@ class Source {
   std::uint64_t step_;
 };
 
-/// Every rank its text into the file `building`, from `at` on. Collective.
-void fill_text(const Context& context, const std::string& building, std::uint64_t at,
-               const Produce& produce) {
-  std::unique_ptr<storage::File> file;
-  std::exception_ptr failure;
-  const auto attempt = [&](const auto& work) {
-    try {
-      if (!failure) work();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-  };
-  attempt([&] { file = context.storage.open(building, storage::Access::read_write); });
-  produce([&](const std::string& text) {
-    attempt([&] {
-      file->write(at, std::as_bytes(std::span(text)));
-      at += text.size();
-    });
-  });
-  exec::agree(context.transport, failure);
-}
-
 void write_text(const Context& context, const std::string& path, const std::string& head,
-                const Produce& produce) {
-  exec::Transport& transport = context.transport;
-  const std::string building = commit::building_path(path);
-  refuse_existing(context, path);
-  exec::on_root(transport, [&] {
-    context.storage
-        .open(commit::fresh_building_path(context.storage, path), storage::Access::create)
-        ->write(0, std::as_bytes(std::span(head)));
-  });
+                const ParallelText::Produce& produce) {
+  ParallelText text(context, path);
+  text.append_once(head);
   std::uint64_t bytes = 0;
-  produce([&](const std::string& text) { bytes += text.size(); });
-  const std::uint64_t at =
-      head.size() +
-      static_cast<std::uint64_t>(transport.prefix_sum(static_cast<std::int64_t>(bytes)).below);
-  try {
-    fill_text(context, building, at, produce);
-    exec::on_root(transport, [&] { context.storage.rename(building, path); });
-  } catch (...) {
-    if (context.is_root()) {
-      commit::forget_building(context.storage, path);
-    }
-    throw;
-  }
+  produce([&](const std::string& piece) { bytes += piece.size(); });
+  text.append(bytes, produce);
+  text.close();
 }
 
 commit::Converted records_to_text(const Context& context, Source& in, const std::string& to,

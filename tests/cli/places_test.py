@@ -57,6 +57,21 @@ class Places(unittest.TestCase):
         self.assertTrue(os.path.islink(self.at("link.h5")))
         self.assertEqual(sluice("diff", path("spins.h5"), self.at("target.h5")).returncode, FINE)
 
+    def test_models_that_become_files_and_texts_behind_links(self):
+        with open(self.at("a.model"), "w", encoding="ascii") as file:
+            file.write("\n2\n1 1 1 1 1\n2 2 2 1 1\n")
+        for source, ending in (("a.model", "nc"), ("link.nc", "model")):
+            os.symlink(f"target.{ending}", self.at(f"link.{ending}"))
+            result = self.run_here("convert", source, f"link.{ending}")
+            self.assertEqual(result.returncode, FINE, result.stderr)
+            self.assertTrue(os.path.islink(self.at(f"link.{ending}")))
+            again = self.run_here("convert", source, f"link.{ending}")
+            self.assertIn(f"link.{ending}: exists already", again.stderr)
+        with open(self.at("a.model"), encoding="ascii") as file, \
+                open(self.at("target.model"), encoding="ascii") as made:
+            self.assertEqual(file.read(), made.read())
+        self.assertFalse([name for name in os.listdir(self.folder) if ".sluice-" in name])
+
     def test_a_limit_of_file_size_is_an_error(self):
         def limited():
             signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
