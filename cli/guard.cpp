@@ -20,6 +20,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 #include "layout/hdf5/library.hpp"
 #include "storage/endings.hpp"
@@ -38,29 +39,49 @@ constexpr std::array passed_on{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR
 constexpr std::array asked_for{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2};
 constexpr double default_limit_s = 60;
 constexpr long look_every_ms = 100;
+constexpr std::size_t most_paths_bytes = 16 << 20;  // those that do not fit stay
 constexpr int most_removals = 50;
 constexpr useconds_t removal_pause_us = 20000;
 
-/// A folder or a file that the child would leave behind.
-struct Leftover {
-  std::atomic<bool> is_there{false};
-  std::array<char, 4096> path{};
+/// What the child would leave behind: a character for its kind, a path and a 0 for each.
+struct Leftovers {
+  std::atomic<std::size_t> used{0};
+  std::array<char, most_paths_bytes> text;  // memory is taken where it is written first
 
-  /// Other ranks may end a little later, and write into it until then.
+  /// After the end of the child.
   void remove() const {
-    const std::string whole = path.data();
-    for (int i = 0; is_there.load() && i < most_removals; ++i) {
+    std::vector<std::string> all;
+    for (std::size_t at = 0; at < used.load(); at += all.back().size() + 1) {
+      all.emplace_back(text.data() + at);
+    }
+    // The files of a folder were told after it.
+    std::for_each(all.rbegin(), all.rend(), [](const std::string& one) {
+      const auto what = static_cast<LeftToParent::What>(one[0]);
+      remove_one(one.substr(1), what == LeftToParent::What::empty_folder);
+    });
+  }
+
+ private:
+  /// Other ranks may end a little later, and write into it until then.
+  static void remove_one(const std::string& path, bool is_empty) {
+    for (int i = 0; i < most_removals; ++i) {
       std::error_code error;
-      std::filesystem::remove_all(whole, error);
+      if (is_empty) {
+        std::filesystem::remove(path, error);
+      } else {
+        std::filesystem::remove_all(path, error);
+      }
       if (!error) {
-        for (const std::string& beside :
-             {whole + storage::new_ending, whole + storage::begun_ending,
-              storage::journal_path(whole), storage::lease_path(whole)}) {
-          std::filesystem::remove_all(beside, error);
-        }
-        return;
+        break;
       }
       ::usleep(removal_pause_us);
+    }
+    if (!is_empty) {
+      std::error_code error;
+      for (const std::string& beside : {path + storage::new_ending, path + storage::begun_ending,
+                                        storage::journal_path(path), storage::lease_path(path)}) {
+        std::filesystem::remove_all(beside, error);
+      }
     }
   }
 };
@@ -68,10 +89,10 @@ struct Leftover {
 /// What the two processes share.
 struct Shared {
   CallWatch calls;
-  Leftover leftover;
+  Leftovers leftovers;
 };
 
-Leftover* own_leftover = nullptr;  ///< of the child
+Leftovers* own_leftovers = nullptr;  ///< of the child
 
 template <class List>
 bool is_one_of(int number, const List& list) {
@@ -143,7 +164,7 @@ class Guard {
       : child_(child),
         alive_(alive),
         calls_(shared.calls),
-        leftover_(shared.leftover),
+        leftovers_(shared.leftovers),
         limit_s_(limit_s),
         most_bytes_(memory_limit(std::getenv("SLUICE_GUARD_BYTES"))) {}
 
@@ -173,7 +194,7 @@ class Guard {
   /// Once there is something to remove. Launchers end all processes of a rank at once, so that the
   /// parent has no time for it: this one is in a session of its own, with the signals blocked.
   void start_cleaner() {
-    if (cleaner_ != 0 || !leftover_.is_there.load()) {
+    if (cleaner_ != 0 || leftovers_.used.load() == 0) {
       return;
     }
     cleaner_ = fork();
@@ -187,7 +208,7 @@ class Guard {
     char nothing = 0;
     while (read(alive_, &nothing, 1) < 0 && errno == EINTR) {
     }
-    leftover_.remove();
+    leftovers_.remove();
     std::_Exit(0);
   }
 
@@ -215,7 +236,7 @@ class Guard {
     if (cleaner_ > 0) {
       waitpid(cleaner_, nullptr, 0);
     }
-    leftover_.remove();
+    leftovers_.remove();
     if (WIFEXITED(status)) {
       return WEXITSTATUS(status);
     }
@@ -255,7 +276,7 @@ class Guard {
   pid_t cleaner_ = 0;
   int alive_;
   const CallWatch& calls_;
-  const Leftover& leftover_;
+  const Leftovers& leftovers_;
   double limit_s_;
   std::uint64_t most_bytes_;
   std::uint64_t call_ = 0;
@@ -280,7 +301,7 @@ int work_as_child(const std::function<int()>& work, pid_t parent, const sigset_t
 int run_guarded(const std::function<int()>& work) {
   const Settings settings = settings_of(std::getenv("SLUICE_GUARD"));
   void* memory = settings.is_on ? mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
-                                       MAP_SHARED | MAP_ANONYMOUS, -1, 0)
+                                       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
                                 : MAP_FAILED;
   if (memory == MAP_FAILED) {
     return work();
@@ -308,23 +329,33 @@ int run_guarded(const std::function<int()>& work) {
   if (child == 0) {
     close(alive[0]);
     layout::hdf5::watch_calls(shared->calls);
-    own_leftover = &shared->leftover;
+    own_leftovers = &shared->leftovers;
     return work_as_child(work, parent, before);
   }
   close(alive[1]);
   return Guard(child, *shared, alive[0], settings.limit_s).wait(signals);
 }
 
-void leave_to_parent(const std::string& path) {
-  if (own_leftover == nullptr) {
+LeftToParent::LeftToParent(const std::string& path, What what) {
+  if (own_leftovers == nullptr || path.empty()) {
     return;
   }
-  own_leftover->is_there = false;
-  auto& place = own_leftover->path;
-  if (!path.empty() && path.size() < place.size()) {
-    place[path.copy(place.data(), place.size() - 1)] = '\0';
-    own_leftover->is_there = true;
+  begin_ = own_leftovers->used.load();
+  auto& text = own_leftovers->text;
+  if (begin_ + path.size() + 2 > text.size()) {
+    return;
+  }
+  text[begin_] = static_cast<char>(what);
+  text[begin_ + 1 + path.copy(text.data() + begin_ + 1, path.size())] = '\0';
+  own_leftovers->used = begin_ + path.size() + 2;
+  if (begin_ == 0) {
     kill(getppid(), SIGCHLD);  // it looks at once
+  }
+}
+
+LeftToParent::~LeftToParent() {
+  if (own_leftovers != nullptr) {
+    own_leftovers->used = std::min(own_leftovers->used.load(), begin_);
   }
 }
 

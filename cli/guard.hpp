@@ -11,7 +11,9 @@
 // (default: seven eighths of the machine's, or of the control group's).
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <limits>
 #include <string>
 
 namespace sluice::cli {
@@ -20,19 +22,23 @@ namespace sluice::cli {
 /// has threads, files or MPI.
 int run_guarded(const std::function<int()>& work);
 
-/// Tells the parent of a folder or a file, which is removed with all that is in it, and with the
-/// files of a commit beside it, when this process ends in any way. If a launcher kills the parent
-/// too, a third process removes it. Empty: none any more. One at a time. Without a parent
-/// (SLUICE_GUARD=off) nothing happens.
-void leave_to_parent(const std::string& path);
-
-/// While this exists, what is at `path` is left to the parent. Empty: nothing is.
+/// While this exists, what is at `path` on this rank is left to the parent, which removes it when
+/// this process ends in any way. If a launcher kills the parent too, a third process removes it.
+/// What is told last must end first. An empty path: nothing. Without a parent (SLUICE_GUARD=off)
+/// nothing happens.
 class LeftToParent {
  public:
-  explicit LeftToParent(const std::string& path) { leave_to_parent(path); }
-  ~LeftToParent() { leave_to_parent(""); }
+  enum class What : char {
+    all = 'a',  ///< a file or a folder with all that is in it, and a commit's files beside it
+    empty_folder = 'e',  ///< a folder, if nothing is in it
+  };
+  explicit LeftToParent(const std::string& path, What what = What::all);
+  ~LeftToParent();
   LeftToParent(const LeftToParent&) = delete;
   LeftToParent& operator=(const LeftToParent&) = delete;
+
+ private:
+  std::size_t begin_ = std::numeric_limits<std::size_t>::max();  ///< among the paths; max: none
 };
 
 }  // namespace sluice::cli

@@ -2,6 +2,7 @@
 
 #include "commit/publish/agreed_path.hpp"
 #include "commit/publish/atomic_file.hpp"
+#include "guard.hpp"
 #include "sluice/error.hpp"
 #include "storage/endings.hpp"
 
@@ -22,6 +23,7 @@ void write_new_file(storage::Storage& storage, const std::string& path,
                     std::span<const std::byte> bytes) {
   require_new(storage, path);
   const std::string real = storage.real_path(path);
+  const LeftToParent left(commit::building_path(real));
   const std::string building = commit::fresh_building_path(storage, real);
   try {
     const auto file = storage.open(building, storage::Access::create);

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "guard.hpp"
 #include "sluice/error.hpp"
 #include "storage/background_thread.hpp"
 
@@ -17,13 +16,12 @@ ScratchFolder::ScratchFolder(const std::string& folder, const std::string& name)
   if (::mkdtemp(path_.data()) == nullptr) {
     throw Error(Code::io, folder + ": no folder can be made here: " + std::strerror(errno));
   }
-  leave_to_parent(path_);
+  left_.emplace(path_);
 }
 
 ScratchFolder::~ScratchFolder() {
   std::error_code error;
   std::filesystem::remove_all(path_, error);
-  leave_to_parent("");
 }
 
 }  // namespace sluice::cli

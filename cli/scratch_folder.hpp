@@ -4,7 +4,10 @@
 // (guard.hpp).
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include "guard.hpp"
 
 namespace sluice::cli {
 
@@ -20,6 +23,7 @@ class ScratchFolder {
 
  private:
   std::string path_;
+  std::optional<LeftToParent> left_;
 };
 
 }  // namespace sluice::cli

@@ -15,6 +15,9 @@ NewFiles::NewFiles(const Context& context, std::string folder)
     return std::vector<std::byte>{std::byte{!is_there}};
   });
   is_own_folder_ = made[0] != std::byte{0};
+  if (is_own_folder_) {
+    left_folder_.emplace(folder_, LeftToParent::What::empty_folder);
+  }
 }
 
 NewFiles::~NewFiles() {
@@ -38,6 +41,7 @@ std::string NewFiles::begin(const std::string& name) {
   }
   names_.push_back(name);
   std::string path = building(names_.size() - 1);
+  left_.emplace_back(path);
   if (context_.storage.exists(path)) {
     context_.storage.remove(path);  // of a conversion that was killed
   }
@@ -49,6 +53,7 @@ void NewFiles::take_name() {
   context_.storage.open(building(last), storage::Access::read_write)->sync();
   context_.storage.rename_new(building(last), path_of(last));
   names_.pop_back();
+  left_.pop_back();
 }
 
 void NewFiles::finish() {
@@ -66,6 +71,7 @@ void NewFiles::finish() {
     }
   });
   is_own_folder_ = false;
+  left_folder_.reset();
 }
 
 }  // namespace sluice::cli

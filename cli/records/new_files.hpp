@@ -5,9 +5,12 @@
 // first rank finds all of them if it finds that one.
 #pragma once
 
+#include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "guard.hpp"
 #include "storage/endings.hpp"
 #include "verb.hpp"
 
@@ -35,7 +38,9 @@ class NewFiles {
   const Context& context_;
   std::string folder_;
   bool is_own_folder_ = false;
+  std::optional<LeftToParent> left_folder_;
   std::vector<std::string> names_;  ///< of this rank's files that are not complete
+  std::deque<LeftToParent> left_;   ///< they
 };
 
 }  // namespace sluice::cli

@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "guard.hpp"
+#include "new_file.hpp"
 #include "sluice/error.hpp"
 #include "spins/spin_file.hpp"
 
@@ -77,6 +79,7 @@ std::uint64_t write_vtkhdf(const Context& context, const SpinSource& source,
   const Share mine{first, atoms.size()};
   const Share offsets{context.is_root() ? 0 : first + 1, grid.offsets.size()};
   const auto count = static_cast<std::int64_t>(all);
+  const LeftToParent unfinished(unfinished_path(context, path));
   GridFile out(context, path);
   out.file().attribute("Version", std::vector<std::int64_t>{2, 0}, "VTKHDF");
   out.file().attribute("Type", std::string("UnstructuredGrid"), "VTKHDF");

@@ -21,7 +21,8 @@ void ParallelText::named(Work&& work) {
 ParallelText::ParallelText(const Context& context, const std::string& path)
     : context_(context),
       name_(path),
-      path_(commit::agreed_path(context.transport, context.storage, path)) {
+      path_(commit::agreed_path(context.transport, context.storage, path)),
+      left_(context.is_root() ? commit::building_path(path_) : "") {
   exec::on_root(context.transport, [&] {
     if (context.storage.exists(path_)) {
       throw Error(Code::exists, path + ": exists already: choose another name");

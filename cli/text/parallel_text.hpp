@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "guard.hpp"
 #include "verb.hpp"
 
 namespace sluice::cli {
@@ -42,6 +43,7 @@ class ParallelText {
   const Context& context_;
   std::string name_;  ///< that was asked for
   std::string path_;
+  LeftToParent left_;
   std::unique_ptr<storage::File> file_;
   std::uint64_t bytes_ = 0;
   bool is_named_ = false;  ///< on rank 0

@@ -6,6 +6,7 @@ A library that is loaded in front makes the reads of a file named victim* misbeh
 import os
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -106,6 +107,35 @@ class Guard(unittest.TestCase):
             process.send_signal(number)
             process.communicate(timeout=30)
             self.assertEqual((process.returncode, os.listdir(folder)), (-number, []))
+
+    def test_interrupted_texts_and_folders_leave_nothing(self):
+        sources = path("sources")
+        os.mkdir(sources)
+        for name, text in (("a.model", "\n1\n1 1 1 1 1\n"), ("1.x", "   1\n"), ("2.x", "   2\n"),
+                           ("x.template", "files %d.x\n(i4) n:int32\n")):
+            with open(os.path.join(sources, name), "w", encoding="ascii") as file:
+                file.write(text)
+        model, records = (os.path.join(sources, name) for name in ("model.nc", "records"))
+        for source, made in (("a.model", model), ("x.template", records)):
+            result = sluice("convert", os.path.join(sources, source), made)
+            self.assertEqual(result.returncode, FINE, result.stderr)
+        environment = {**os.environ, "LD_PRELOAD": os.environ["SLUICE_SLOW_READS"],
+                       "SLUICE_SLOW_WRITES": "1"}
+        spins = path("spins.h5")
+        for words in (["convert", spins, "a.xyz", "--frames", "0"],
+                      ["convert", spins, "a.vtu", "--frames", "0:2"],
+                      ["convert", spins, "a.vtkhdf", "--frames", "0:2"],
+                      ["render", spins, "a.pov", "--povray"], ["render", spins, "a.png"],
+                      ["convert", model, "a.model"],
+                      ["convert", records, "texts", "--format", "lines"]):
+            with self.subTest(words=words), tempfile.TemporaryDirectory() as folder:
+                process = subprocess.Popen([COMMAND, *words], cwd=folder, env=environment)
+                began = wait_for(lambda: any(".sluice-" in name for _, _, names in os.walk(folder)
+                                             for name in names))
+                process.send_signal(signal.SIGINT)
+                self.assertEqual(process.wait(timeout=30), -signal.SIGINT)
+                self.assertTrue(began)
+                self.assertEqual(os.listdir(folder), [])
 
     def test_the_work_ends_with_the_command(self):
         environment = {**os.environ, "LD_PRELOAD": os.environ["SLUICE_BAD_READS"],

@@ -1,5 +1,5 @@
 /* Loaded in front of the C library: reads of large pieces take half a second; large are those of
-   1 MiB, or of SLUICE_SLOW_READ_BYTES. */
+   1 MiB, or of SLUICE_SLOW_READ_BYTES. With SLUICE_SLOW_WRITES every write does. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
@@ -14,4 +14,12 @@ ssize_t pread(int file, void* into, size_t bytes, off_t offset) {
     usleep(500000);
   }
   return ((Pread)dlsym(RTLD_NEXT, "pread"))(file, into, bytes, offset);
+}
+
+ssize_t pwrite(int file, const void* from, size_t bytes, off_t offset) {
+  typedef ssize_t (*Pwrite)(int, const void*, size_t, off_t);
+  if (getenv("SLUICE_SLOW_WRITES") != NULL) {
+    usleep(500000);
+  }
+  return ((Pwrite)dlsym(RTLD_NEXT, "pwrite"))(file, from, bytes, offset);
 }
