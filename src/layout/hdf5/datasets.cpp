@@ -43,23 +43,6 @@ Handle selected_rows(hid_t dataset, const std::string& path, std::uint64_t first
 
 }  // namespace
 
-Handle ordered_list(hid_t kind) {
-  Handle list = own(H5Pcreate(kind), "creation list");
-  check(H5Pset_link_creation_order(list.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
-        "creation order");
-  return list;
-}
-
-void make_groups(hid_t file, const std::string& path, hid_t list) {
-  for (std::size_t slash = path.find('/'); slash != std::string::npos;
-       slash = path.find('/', slash + 1)) {
-    const std::string group = path.substr(0, slash);
-    if (!is_yes(H5Lexists(file, group.c_str(), H5P_DEFAULT), group)) {
-      own(H5Gcreate2(file, group.c_str(), H5P_DEFAULT, list, H5P_DEFAULT), group);
-    }
-  }
-}
-
 Handle growing_space(const Dims& dims, const std::string& path) {
   const Numbers extent = numbers_of(dims);
   Numbers limit = extent;
@@ -73,6 +56,17 @@ void set_chunk(hid_t list, const Dims& chunk, const std::string& path) {
 
 Handle create_dataset(hid_t file, const std::string& path, hid_t type, hid_t space, hid_t list) {
   return own(H5Dcreate2(file, path.c_str(), type, space, H5P_DEFAULT, list, H5P_DEFAULT), path);
+}
+
+Handle make_growing(hid_t file, const char* name, hid_t type, const Dims& dims, const Dims& chunk,
+                    const void* fill) {
+  const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), name);
+  set_chunk(list.get(), chunk, name);
+  if (fill != nullptr) {
+    check(H5Pset_fill_value(list.get(), type, fill), name);
+  }
+  check(H5Pset_obj_track_times(list.get(), false), name);
+  return create_dataset(file, name, type, growing_space(dims, name).get(), list.get());
 }
 
 Dims dims_of(hid_t dataset, const std::string& path) {

@@ -1,5 +1,4 @@
-// Groups and datasets of HDF5: how one is created and extended, and rows of one that is a table or
-// a list.
+// Datasets of HDF5: how one is created and extended, and rows of one that is a table or a list.
 #pragma once
 
 #include <string>
@@ -9,18 +8,17 @@
 
 namespace sluice::layout::hdf5 {
 
-/// A creation list, of a file or of groups (`kind`), by which links have an order: that in which
-/// they were made.
-Handle ordered_list(hid_t kind);
-/// Creates the groups of the object at `path` that are not there. `list`: how.
-void make_groups(hid_t file, const std::string& path, hid_t list);
-
 /// A dataspace of `dims` whose first dimension has no limit.
 Handle growing_space(const model::Dims& dims, const std::string& path);
 /// Sets the chunks of a creation list.
 void set_chunk(hid_t list, const model::Dims& chunk, const std::string& path);
 /// Creates the dataset at `path`, whose groups are there. `list`: how, or H5P_DEFAULT.
 Handle create_dataset(hid_t file, const std::string& path, hid_t type, hid_t space, hid_t list);
+
+/// A dataset that grows along its first dimension, in chunks of `chunk`.
+/// `fill`: one element, null for zeros.
+Handle make_growing(hid_t file, const char* name, hid_t type, const model::Dims& dims,
+                    const model::Dims& chunk, const void* fill = nullptr);
 
 /// The dimensions of a dataset; Error damaged if it has more than Sluice supports.
 model::Dims dims_of(hid_t dataset, const std::string& path);

@@ -10,7 +10,7 @@
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/driver.hpp"
-#include "layout/hdf5/fill.hpp"
+#include "layout/hdf5/links.hpp"
 #include "layout/hdf5/signature.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/netcdf4/scales.hpp"
@@ -81,7 +81,7 @@ class IndexWriter {
     Catalog::write_contents(hdf5_.get(),
                             Catalog::contents_of(hdf5_.get(), file_, index_.profile, index_.set));
     scales_.seal(hdf5_.get());
-    order_.reset();
+    group_list_.reset();
     check(H5Fclose(hdf5_.release()), file_.path());
     if (!state_.failure.empty()) {
       throw Error(Code::io, state_.failure);
@@ -93,22 +93,17 @@ class IndexWriter {
 
  private:
   bool is_netcdf() const { return index_.profile == Profile::netcdf4; }
-  /// Did the caller name dimensions? In netCDF-4 all dimensions have names.
-  bool names_dimensions() const {
-    return is_netcdf() || std::any_of(index_.definitions.begin(), index_.definitions.end(),
-                                      [](const auto& d) { return !d.dimensions.empty(); });
-  }
 
   void open() {
     const Handle access = access_list(state_);
     const Handle creation = ordered_list(H5P_FILE_CREATE);
-    order_ = ordered_list(H5P_GROUP_CREATE);
+    group_list_ = ordered_list(H5P_GROUP_CREATE);
     hdf5_ = own(H5Fcreate(file_.path().c_str(), H5F_ACC_TRUNC, creation.get(), access.get()),
                 file_.path());
   }
 
   Handle make(const std::string& name, hid_t type, hid_t space, hid_t list) {
-    make_groups(hdf5_.get(), name, order_.get());
+    make_groups_above(hdf5_.get(), name, group_list_.get());
     check(H5Pset_obj_track_times(list, false), name);
     check(H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), name);
     return create_dataset(hdf5_.get(), name, type, space, list);
@@ -124,11 +119,9 @@ class IndexWriter {
   }
 
   void write_log() {
-    make_groups(hdf5_.get(), std::string(group_name) + "/x", order_.get());
+    make_groups_above(hdf5_.get(), commits_name, group_list_.get());
     const Handle group = own(H5Gopen2(hdf5_.get(), group_name, H5P_DEFAULT), group_name);
-    write_attribute(group.get(), version_attribute, std::int32_t{format_major});
-    write_attribute(group.get(), "format_minor", std::int32_t{format_minor});
-    write_attribute(group.get(), "written_by", std::string("Sluice"));
+    write_version(group.get());
     write_attribute(group.get(), set_id_name, std::bit_cast<std::int64_t>(index_.set->id));
     if (is_netcdf()) {
       write_attribute(group.get(), layout_attribute, std::string(profile_name(index_.profile)));
@@ -163,7 +156,7 @@ class IndexWriter {
         !times.empty() || std::any_of(index_.definitions.begin(), index_.definitions.end(),
                                       [](const model::Definition& d) { return d.stepped; });
     has_times_ = (is_netcdf() && has_steps) || any;
-    if ((is_netcdf() && has_steps) || (names_dimensions() && any)) {
+    if ((is_netcdf() && has_steps) || (uses_scales(index_.profile, index_.definitions) && any)) {
       make_unlimited_times(times);
     } else if (any) {
       make_filled(time_name, H5T_IEEE_F64LE, {times.size()}, times.data());
@@ -186,22 +179,11 @@ class IndexWriter {
     scales_.make_coordinate(dataset.get(), time_name);
   }
 
-  /// Can every dimension have a scale? Always in netCDF-4; otherwise as in the planner of files.
-  bool has_scales(const std::vector<netcdf4::Use>& uses) const {
-    if (is_netcdf()) {
-      return true;
-    }
-    return !uses.empty() && names_dimensions() &&
-           std::all_of(uses.begin(), uses.end(), [&](const netcdf4::Use& use) {
-             const netcdf4::Use* scale = scales_.find(use.name);
-             return scale != nullptr ? *scale == use
-                                     : may_have_scale(index_.profile, use, index_.definitions);
-           });
-  }
-
   void attach_dimensions(const model::Definition& definition) {
     const std::vector<netcdf4::Use> uses = uses_of(index_.profile, definition);
-    if (is_coordinate(index_.profile, definition) || !has_scales(uses)) {
+    const bool has_time = false;  // where there is one, it is a scale by now
+    if (is_coordinate(index_.profile, definition) ||
+        !may_have_scales(index_.profile, uses, index_.definitions, scales_, has_time)) {
       return;
     }
     const Handle dataset =
@@ -227,10 +209,7 @@ class IndexWriter {
       mark(index_.profile, dataset.get(), definition);
       return;
     }
-    const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), definition.name);
-    if (definition.partial) {
-      set_fill(list.get(), definition, type.get());
-    }
+    const Handle list = creation_list(index_.profile, definition);
     const Dims shape = dims_in_file(index_.profile, definition, definition.shape);
     const Dims dims = definition.stepped ? shape.with_front(steps_) : shape;
     if (!dims.empty()) {
@@ -285,7 +264,7 @@ class IndexWriter {
       return;  // until a step has a time
     }
     if (!is_variable && !attribute.owner.empty()) {
-      make_groups(hdf5_.get(), attribute.owner + "/x", order_.get());
+      make_groups_above(hdf5_.get(), attribute.owner + "/x", group_list_.get());
     }
     const std::string owner = attribute.owner.empty() ? "/" : attribute.owner;
     const Handle object = own(H5Oopen(hdf5_.get(), owner.c_str(), H5P_DEFAULT), owner);
@@ -298,7 +277,7 @@ class IndexWriter {
   bool has_times_ = false;
   DriverState state_;
   Handle hdf5_;
-  Handle order_;
+  Handle group_list_;
   netcdf4::Scales scales_;
 };
 

@@ -219,6 +219,23 @@ void make_group_like(hid_t from, hid_t into, const std::string& path) {
 
 // Made anew: H5Ocopy of libhdf5 1.10 leaves a header that newer ones refuse where the type is
 // opaque.
+Handle ordered_list(hid_t kind) {
+  Handle list = own(H5Pcreate(kind), "creation list");
+  check(H5Pset_link_creation_order(list.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
+        "creation order");
+  return list;
+}
+
+void make_groups_above(hid_t file, const std::string& path, hid_t list) {
+  for (std::size_t slash = path.find('/'); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
+    const std::string group = path.substr(0, slash);
+    if (!is_yes(H5Lexists(file, group.c_str(), H5P_DEFAULT), group)) {
+      own(H5Gcreate2(file, group.c_str(), H5P_DEFAULT, list, H5P_DEFAULT), group);
+    }
+  }
+}
+
 void commit_type_like(hid_t from, hid_t into, const std::string& path) {
   const Handle held = own(H5Topen2(from, path.c_str(), H5P_DEFAULT), path);
   const Handle type = own(H5Tcopy(held.get()), path);

@@ -56,6 +56,13 @@ void copy_link(hid_t from, hid_t into, const std::string& path);
 /// links and attributes, and times.
 void make_group_like(hid_t from, hid_t into, const std::string& path);
 
+/// A creation list, of a file or of groups (`kind`), which list their links in the order in which
+/// they were made.
+Handle ordered_list(hid_t kind);
+
+/// Creates the groups above `path`, those that are missing, by the creation list `list`.
+void make_groups_above(hid_t file, const std::string& path, hid_t list);
+
 /// Commits the type `path` as the other file has it, without attributes.
 void commit_type_like(hid_t from, hid_t into, const std::string& path);
 

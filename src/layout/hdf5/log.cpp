@@ -1,5 +1,7 @@
 #include "layout/hdf5/log.hpp"
 
+#include <algorithm>
+
 #include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/handle.hpp"
 #include "layout/hdf5/types.hpp"
@@ -12,6 +14,12 @@ bool is_own_attribute(const std::string& name) {
   const bool is_of_images = name == "CLASS" || name == "NAME";
   return (netcdf4::is_bookkeeping(name) && !is_of_images) || name == varying_attribute ||
          name == step_rows_attribute;
+}
+
+void write_version(hid_t group) {
+  write_attribute(group, version_attribute, std::int32_t{format_major});
+  write_attribute(group, "format_minor", std::int32_t{format_minor});
+  write_attribute(group, "written_by", std::string("Sluice"));
 }
 
 bool has_log(hid_t file, const std::string& path) {
@@ -33,6 +41,12 @@ bool has_log(hid_t file, const std::string& path) {
     throw Error(Code::damaged, what + " has no format version");
   }
   return has_version;
+}
+
+std::string step_group(std::uint64_t step) {
+  std::string number = std::to_string(step);
+  number.insert(0, 6 - std::min<std::size_t>(6, number.size()), '0');
+  return step_group_prefix + number;
 }
 
 bool is_step_group(const std::string& name) {

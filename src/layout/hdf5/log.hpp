@@ -64,6 +64,9 @@ inline constexpr const char* flag_type = "bool";
 inline constexpr const char* text_attribute = "_Encoding";
 inline constexpr const char* text_encoding = "utf-8";
 
+/// Gives the group /sluice of a new file what says that it is one, and in which version.
+void write_version(hid_t group);
+
 /// Does an open file have the log that Sluice keeps? A group of that name without anything of
 /// Sluice in it is another program's. Error damaged if a part of the log is missing, format if it
 /// cannot be looked up.

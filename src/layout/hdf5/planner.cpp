@@ -1,81 +1,13 @@
 #include "layout/hdf5/planner.hpp"
 
-#include <algorithm>
-#include <iterator>
+#include <cmath>
 #include <utility>
 
 #include "codec/plugins.hpp"
 #include "codec/quantise.hpp"
 #include "layout/hdf5/catalog.hpp"
-#include "layout/hdf5/datasets.hpp"
-#include "layout/hdf5/types.hpp"
 
 namespace sluice::layout::hdf5 {
-
-Hdf5Planner::Hdf5Planner(storage::File& file, const PlannerOptions& options, Profile profile)
-    : file_(file), options_(options), profile_(profile) {
-  state_.file = &file_;
-  state_.writable = true;
-}
-
-std::unique_ptr<Hdf5Planner> Hdf5Planner::create(storage::File& file, const PlannerOptions& options,
-                                                 Profile profile) {
-  std::unique_ptr<Hdf5Planner> planner(new Hdf5Planner(file, options, profile));
-  planner->open_new();
-  return planner;
-}
-
-std::unique_ptr<Hdf5Planner> Hdf5Planner::append(storage::File& file,
-                                                 const PlannerOptions& options) {
-  std::unique_ptr<Hdf5Planner> planner(new Hdf5Planner(file, options, Profile::stacked));
-  planner->load_known();
-  planner->open_existing();
-  return planner;
-}
-
-Hdf5Planner::~Hdf5Planner() { close(); }
-
-void Hdf5Planner::close() noexcept {
-  const QuietErrors quiet;
-  for (Made& made : made_) {
-    made.dataset.reset();
-  }
-  own_ = {};
-  creation_order_.reset();
-  hdf5_.reset();
-}
-
-void Hdf5Planner::open_new() {
-  const QuietErrors quiet;
-  const Handle access = access_list(state_);
-  check(H5Pset_alignment(access.get(), options_.threshold_bytes, options_.alignment_bytes),
-        "alignment");
-  const Handle creation = ordered_list(H5P_FILE_CREATE);
-  // Free lists would use the gap before an aligned address, below the frontier, for small raw data
-  // of a later step.
-  check(H5Pset_file_space_strategy(creation.get(), H5F_FSPACE_STRATEGY_NONE, 0, 1),
-        "file space strategy");
-  creation_order_ = ordered_list(H5P_GROUP_CREATE);
-  hdf5_ = own(H5Fcreate(file_.path().c_str(), H5F_ACC_TRUNC, creation.get(), access.get()),
-              file_.path());
-  scales_.clear();
-  make_log();
-  contents_changed_ = true;
-}
-
-void Hdf5Planner::open_existing() {
-  const QuietErrors quiet;
-  const Handle access = access_list(state_);
-  check(H5Pset_alignment(access.get(), options_.threshold_bytes, options_.alignment_bytes),
-        "alignment");
-  creation_order_ = ordered_list(H5P_GROUP_CREATE);
-  hdf5_ = own(H5Fopen(file_.path().c_str(), H5F_ACC_RDWR, access.get()), file_.path());
-  on_disk_ = true;
-  state_.frontier = committed_.frontier = state_.end_of_allocation;
-  if (profile_ == Profile::netcdf4 || names_dimensions()) {
-    scales_.load(hdf5_.get());
-  }
-}
 
 namespace {
 
@@ -92,112 +24,252 @@ model::Definition with_filters(const StoredVariable& stored) {
   return definition;
 }
 
-}  // namespace
-
-void Hdf5Planner::load_known() {
-  const auto catalog = Catalog::open(file_);
-  catalog->require_ours();
-  if (catalog->set() != nullptr) {
-    throw Error(Code::unsupported, file_.path() +
+/// Error unsupported if Sluice cannot append to the file.
+void require_appendable(const Catalog& catalog, const std::string& path) {
+  catalog.require_ours();
+  if (catalog.set() != nullptr) {
+    throw Error(Code::unsupported, path +
                                        ": is the index of a set of parts: append with "
                                        "strategy file-per-process or file-per-node");
   }
-  catalog->require_growable();
-  profile_ = catalog->profile();
-  for (const StoredVariable& stored : catalog->variables()) {
+  catalog.require_growable();
+}
+
+/// The same for a variable.
+void require_appendable(const StoredVariable& stored, Profile profile, const std::string& path) {
+  const std::string what = path + ": " + stored.definition.name + " is " + stored.storage;
+  if (stored.storage.rfind("chunked, ", 0) == 0 && stored.definition.compress.empty()) {
+    throw Error(Code::unsupported, what + ", which this build cannot write: write a new file");
+  }
+  if (is_grouped(profile) && stored.definition.stepped && !stored.filters.empty()) {
+    throw Error(Code::unsupported,
+                what + ", which steps in groups of their own are not: " + append_remedy);
+  }
+}
+
+}  // namespace
+
+Hdf5Planner::Hdf5Planner(storage::File& file, const PlannerOptions& options, Profile profile)
+    : file_(file, options, profile),
+      variables_(file_),
+      attributes_(file_, variables_),
+      log_(file_, scales_),
+      grouped_(file_, variables_, attributes_),
+      vtkhdf_(file_, variables_, attributes_),
+      datasets_(file_, variables_, vtkhdf_),
+      dimensions_(file_, variables_, datasets_, scales_) {}
+
+std::unique_ptr<Hdf5Planner> Hdf5Planner::create(storage::File& file, const PlannerOptions& options,
+                                                 Profile profile) {
+  std::unique_ptr<Hdf5Planner> planner(new Hdf5Planner(file, options, profile));
+  planner->open_new();
+  return planner;
+}
+
+std::unique_ptr<Hdf5Planner> Hdf5Planner::append(storage::File& file,
+                                                 const PlannerOptions& options) {
+  std::unique_ptr<Catalog> catalog = Catalog::open(file);
+  require_appendable(*catalog, file.path());
+  std::unique_ptr<Hdf5Planner> planner(new Hdf5Planner(file, options, catalog->profile()));
+  planner->load(*catalog);
+  catalog.reset();  // closes its file before that is opened for writing
+  planner->open_existing();
+  return planner;
+}
+
+Hdf5Planner::~Hdf5Planner() { close(); }
+
+void Hdf5Planner::close() noexcept {
+  const QuietErrors quiet;
+  variables_.close();
+  dimensions_.close();
+  log_.close();
+  file_.close();
+}
+
+void Hdf5Planner::open_new() {
+  const QuietErrors quiet;
+  file_.create();
+  scales_.clear();
+  log_.make();
+  if (file_.profile() == Profile::netcdf4) {
+    netcdf4::write_properties(file_.id());
+  }
+  grouped_.write_root();
+  file_.note_new_contents();
+}
+
+void Hdf5Planner::open_existing() {
+  const QuietErrors quiet;
+  file_.open();
+  on_disk_ = true;
+  committed_.frontier = file_.frontier();
+  dimensions_.load();
+}
+
+void Hdf5Planner::load(Catalog& catalog) {
+  for (const StoredVariable& stored : catalog.variables()) {
     if (!stored.same_as.empty()) {
       continue;  // is planned under its first name
     }
-    if (stored.storage.rfind("chunked, ", 0) == 0 && stored.definition.compress.empty()) {
-      throw Error(Code::unsupported, file_.path() + ": " + stored.definition.name + " is " +
-                                         stored.storage +
-                                         ", which this build cannot write: write a new file");
-    }
-    if (is_grouped(profile_) && stored.definition.stepped && !stored.filters.empty()) {
-      throw Error(Code::unsupported,
-                  file_.path() + ": " + stored.definition.name + " is " + stored.storage +
-                      ", which steps in groups of their own are not: " + append_remedy);
-    }
-    definitions_.push_back(with_filters(stored));
-    Made made;
-    made.exists = made.committed = true;
-    made.is_big_endian = stored.big_endian;
-    made.tile = stored.tile;
-    made.slot = catalog->slot(static_cast<std::uint32_t>(&stored - catalog->variables().data()));
-    made_.push_back(std::move(made));
+    require_appendable(stored, file_.profile(), file_.path());
+    PlannedDataset dataset;
+    dataset.exists = dataset.is_committed = true;
+    dataset.is_big_endian = stored.big_endian;
+    dataset.tile = stored.tile;
+    dataset.slot = catalog.slot(static_cast<std::uint32_t>(&stored - catalog.variables().data()));
+    variables_.add(with_filters(stored), std::move(dataset));
   }
-  if (is_grouped(profile_)) {
-    const auto attributes = catalog->attributes();
-    std::copy_if(
-        attributes.begin(), attributes.end(), std::back_inserter(inherited_),
-        [&](const model::Attribute& a) {
-          return (is_variable(a.owner) || a.owner == time_name || is_openpmd_part(a.owner)) &&
-                 !is_iteration(a);
-        });
-    numbers_ = catalog->step_numbers();
+  if (is_grouped(file_.profile())) {
+    attributes_.inherit(catalog.attributes());
+    grouped_.load(catalog.step_numbers());
   }
-  steps_ = catalog->steps();
-  rows_ = catalog->commits().size();
-  has_time_ = catalog->has_time();
-  checksum_chunk_words_ = catalog->checksum_chunk_words();
-  checksum_chunks_ = catalog->checksum_chunks();
+  steps_ = catalog.steps();
+  dimensions_.restore_time(catalog.has_time());
+  log_.restore(
+      {catalog.commits().size(), catalog.checksum_chunks(), catalog.checksum_chunk_words()});
   committed_ = counters();
 }
 
-void Hdf5Planner::define(const model::Definition& definition) {
-  definitions_.push_back(definition);
-  made_.emplace_back();
+void Hdf5Planner::make(std::uint32_t variable, const model::Dims& tile, bool places_now) {
+  if (is_grouped(file_.profile()) && variables_.definition(variable).stepped) {
+    grouped_.make_prototype(variable, tile);
+  } else {
+    dimensions_.make(variable, tile, places_now);
+  }
 }
 
-void Hdf5Planner::set_attribute(const model::Attribute& attribute) {
-  pending_.push_back(attribute);
+void Hdf5Planner::make_touched(const CommitRequest& request) {
+  for (const Touched& touched : request.touched) {
+    if (variables_[touched.variable].is_big_endian) {  // fixed, and perhaps without values so far
+      throw Error(Code::unsupported,
+                  variables_.definition(touched.variable).name +
+                      ": is big-endian, which Sluice does not write: " + append_remedy);
+    }
+  }
+  // Those of offsets last: where they go depends on what else there is (VtkhdfSteps::slot).
+  for (const bool is_last : {false, true}) {
+    for (const Touched& touched : request.touched) {
+      const bool is_offsets = variables_.definition(touched.variable).name.ends_with("/Offsets");
+      if (!variables_[touched.variable].exists && is_offsets == is_last) {
+        make(touched.variable, touched.tiling.tile(), true);
+      }
+    }
+  }
+}
+
+CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
+  const QuietErrors quiet;
+  CommitPlan plan;
+  plan.step = planned_step_ = steps_;
+  const bool is_grouped = hdf5::is_grouped(file_.profile());
+  if (request.is_step) {
+    dimensions_.prepare_time(request.time);
+  }
+  make_touched(request);
+  CommitRow row;
+  row.time = request.time;
+  if (is_grouped && request.is_step) {
+    attributes_.apply(dimensions_.has_time());  // the objects of this step inherit them
+    row.number = grouped_.make_group(steps_, request.time);
+  }
+  std::vector<bool> has_extent(variables_.size());
+  for (const Touched& touched : request.touched) {
+    const model::Definition& definition = variables_.definition(touched.variable);
+    has_extent[touched.variable] = true;
+    if (is_encoded(definition)) {
+      variables_.prepare_encoded(touched, steps_);
+    } else {
+      plan.placements.push_back(!definition.stepped ? variables_.place_fixed(touched.variable)
+                                : is_grouped        ? grouped_.place(touched, steps_)
+                                                    : variables_.place_step(touched, steps_));
+    }
+  }
+  row.modified_ns = request.modified_ns;
+  if (request.is_step) {
+    row.step = steps_;
+    row.rows_proof = proof_of_rows(variables_.definitions(), request.touched);
+    dimensions_.append_time(steps_, request.time);
+    ++steps_;
+    for (std::uint32_t v = 0; v < variables_.size(); ++v) {
+      if (variables_.definition(v).stepped && variables_[v].exists && !is_grouped &&
+          !has_extent[v]) {
+        variables_.extend(v, steps_);
+      }
+    }
+    vtkhdf_.append(request, plan.step);
+    grouped_.finish(request);
+  } else {
+    vtkhdf_.describe_static(request, steps_);
+  }
+  if (request.checksum_words != 0) {
+    plan.checksums = log_.place_checksums(request.checksum_words, row);
+  }
+  log_.append(row);
+  plan.set_space(variables_.definitions());
+  return plan;
+}
+
+std::vector<std::uint64_t> Hdf5Planner::place_encoded(std::span<const EncodedTile> tiles) {
+  const QuietErrors quiet;
+  return variables_.place_encoded(tiles, planned_step_);
+}
+
+void Hdf5Planner::make_all() {
+  const QuietErrors quiet;
+  for (std::uint32_t v = 0; v < variables_.size(); ++v) {
+    if (!variables_[v].exists) {
+      make(v, untouched_tile(variables_.definition(v), 0), !variables_.definition(v).partial);
+    }
+    if (variables_.definition(v).stepped && !is_grouped(file_.profile())) {
+      variables_.extend(v, steps_);
+    }
+  }
+}
+
+void Hdf5Planner::drop_steps(std::uint64_t steps, std::int64_t modified_ns) {
+  if (steps >= steps_) {
+    return;
+  }
+  const QuietErrors quiet;
+  // Only metadata changes. The chunks and groups of the dropped steps are below the frontier, which
+  // is not moved (driver): nothing is written there as long as the file may return to that state.
+  for (std::uint32_t v = 0; v < variables_.size(); ++v) {
+    if (variables_.definition(v).stepped && variables_[v].exists && !is_grouped(file_.profile())) {
+      variables_.extend(v, steps);
+    }
+  }
+  dimensions_.drop_times(steps);
+  if (is_grouped(file_.profile())) {
+    grouped_.drop(steps, steps_);
+  }
+  vtkhdf_.drop(steps);
+  log_.drop_steps(steps);
+  CommitRow row;  // has the time of modification that the file will get
+  row.time = std::nan("");
+  row.modified_ns = modified_ns;
+  log_.append(row);
+  steps_ = steps;
 }
 
 MetadataUpdate Hdf5Planner::seal() {
   const QuietErrors quiet;
-  apply_attributes();
-  write_contents();
-  scales_.seal(hdf5_.get());
-  check(H5Fflush(hdf5_.get(), H5F_SCOPE_GLOBAL), file_.path());
-  if (!state_.failure.empty()) {
-    throw Error(Code::io, std::exchange(state_.failure, {}));
+  attributes_.apply(dimensions_.has_time());
+  if (file_.has_new_contents()) {
+    Catalog::write_contents(file_.id(), contents());
+    file_.contents_written();
   }
-  // The superblock of versions 2 and 3 is 48 bytes at address 0; every reader starts with it.
-  constexpr std::uint64_t superblock_bytes = 48;
-  MetadataUpdate update;
-  update.end = state_.end_of_allocation;
-  const std::uint64_t bounds[] = {superblock_bytes, std::max(superblock_bytes, state_.frontier),
-                                  absent};
-  std::vector<MetadataRun>* const lists[] = {&update.root, &update.in_place, &update.fresh};
-  for (const auto& [offset, bytes] : state_.overlay.runs()) {
-    std::uint64_t at = offset;
-    const std::uint64_t end = offset + bytes.size();
-    for (int part = 0; part < 3 && at < end; ++part) {
-      const std::uint64_t stop = std::min(end, bounds[part]);
-      if (at < stop) {
-        const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(at - offset);
-        const auto last = bytes.begin() + static_cast<std::ptrdiff_t>(stop - offset);
-        lists[part]->push_back({at, std::vector<std::byte>(first, last)});
-        at = stop;
-      }
-    }
-  }
-  return update;
-}
-
-void Hdf5Planner::write_contents() {
-  if (contents_changed_) {
-    Catalog::write_contents(hdf5_.get(), contents());
-    contents_changed_ = false;
-  }
+  scales_.seal(file_.id());
+  return file_.flush();
 }
 
 Contents Hdf5Planner::contents() {
+  const Profile profile = file_.profile();
   const auto read_back = [&] {
-    return Catalog::contents_of(hdf5_.get(), file_, profile_, nullptr);
+    return Catalog::contents_of(file_.id(), file_.storage(), profile, nullptr);
   };
   // In the other profiles attributes of Sluice's own depend on more than what a FirstCommit holds.
-  const bool is_plain = profile_ == Profile::stacked || profile_ == Profile::netcdf4;
+  const bool is_plain = profile == Profile::stacked || profile == Profile::netcdf4;
   if (!is_plain || on_disk_ || !under_way_.empty()) {
     return read_back();
   }
@@ -212,69 +284,47 @@ Contents Hdf5Planner::contents() {
 }
 
 FirstCommit Hdf5Planner::first_commit() const {
-  FirstCommit commit{profile_, has_time_, {}, applied_};
-  for (std::size_t v = 0; v < definitions_.size(); ++v) {
-    if (made_[v].exists) {
-      commit.definitions.push_back(definitions_[v]);
+  FirstCommit commit{file_.profile(), dimensions_.has_time(), {}, attributes_.applied()};
+  for (std::uint32_t v = 0; v < variables_.size(); ++v) {
+    if (variables_[v].exists) {
+      commit.definitions.push_back(variables_.definition(v));
     }
   }
   return commit;
 }
 
 Hdf5Planner::Counters Hdf5Planner::counters() const {
-  return {
-      steps_,         rows_, checksum_chunks_, checksum_chunk_words_, has_time_, inherited_.size(),
-      state_.frontier};
+  return {steps_, log_.counters(), dimensions_.has_time(), attributes_.inherited().size(),
+          file_.frontier()};
 }
 
 void Hdf5Planner::planned() {
-  state_.frontier = std::max(state_.frontier, state_.end_of_allocation);
-  state_.end_of_file = std::max(state_.end_of_file, state_.end_of_allocation);
-  state_.under_way.push_back(std::exchange(state_.overlay, {}));
-  UnderWay commit;
-  commit.counters = counters();
-  for (const Made& made : made_) {
-    commit.made.push_back(made.exists);
-  }
-  commit.applied = std::exchange(applied_, {});
-  under_way_.push_back(std::move(commit));
+  file_.planned();
+  under_way_.push_back({counters(), variables_.existing(), attributes_.take_applied()});
 }
 
 void Hdf5Planner::committed() {
-  const UnderWay& commit = under_way_.front();
-  for (std::size_t v = 0; v < commit.made.size(); ++v) {
-    made_[v].committed = commit.made[v];
-  }
-  committed_ = commit.counters;
+  variables_.committed(under_way_.front().existing);
+  committed_ = under_way_.front().counters;
   under_way_.pop_front();
-  state_.under_way.pop_front();
+  file_.committed();
   on_disk_ = true;
 }
 
 void Hdf5Planner::abandon() {
   close();
-  state_.overlay.clear();
-  state_.under_way.clear();
-  state_.noted.reset();
-  state_.failure.clear();
-  state_.frontier = committed_.frontier;
-  for (Made& made : made_) {
-    made.exists = made.committed;
-  }
-  under_way_.push_back({{}, {}, std::move(applied_)});
+  file_.forget_uncommitted(committed_.frontier);
+  variables_.forget_uncommitted();
+  attributes_.put_back(attributes_.take_applied());
   for (auto commit = under_way_.rbegin(); commit != under_way_.rend(); ++commit) {
-    pending_.insert(pending_.begin(), commit->applied.begin(), commit->applied.end());
+    attributes_.put_back(commit->applied);
   }
   under_way_.clear();
-  applied_.clear();
+  attributes_.forget_inherited(committed_.inherited);
   steps_ = committed_.steps;
-  rows_ = committed_.rows;
-  checksum_chunks_ = committed_.checksum_chunks;
-  checksum_chunk_words_ = committed_.checksum_chunk_words;
-  has_time_ = committed_.has_time;
-  contents_changed_ = true;  // the file may be older than them
-  inherited_.resize(committed_.inherited);
-  numbers_.resize(std::min<std::size_t>(numbers_.size(), steps_));
+  log_.restore(committed_.log);
+  dimensions_.restore_time(committed_.has_time);
+  grouped_.keep_below(steps_);
   if (on_disk_) {
     open_existing();
   } else {

@@ -8,6 +8,7 @@
 #include "layout/hdf5/types.hpp"
 #include "layout/lengths.hpp"
 #include "layout/netcdf4/scales.hpp"
+#include "layout/openpmd/rules.hpp"
 #include "layout/openpmd/write.hpp"
 #include "model/kinds.hpp"
 #include "model/name.hpp"
@@ -103,6 +104,48 @@ bool may_have_scale(Profile profile, const netcdf4::Use& use,
                           (d.name.size() == name.size() || d.name[name.size()] == '/');
     return !is_taken || (is_coordinate(profile, d) && !use.unlimited && d.shape[0] == use.size);
   });
+}
+
+bool uses_scales(Profile profile, std::span<const model::Definition> definitions) {
+  return profile == Profile::netcdf4 ||
+         (has_optional_scales(profile) &&
+          std::any_of(definitions.begin(), definitions.end(),
+                      [](const model::Definition& d) { return !d.dimensions.empty(); }));
+}
+
+bool may_have_scales(Profile profile, std::span<const netcdf4::Use> uses,
+                     std::span<const model::Definition> definitions, const netcdf4::Scales& scales,
+                     bool has_time) {
+  if (profile == Profile::netcdf4) {
+    return true;
+  }
+  // Variables with steps and no other dimension use the names of the others.
+  return !uses.empty() && uses_scales(profile, definitions) &&
+         std::all_of(uses.begin(), uses.end(), [&](const netcdf4::Use& use) {
+           if (const netcdf4::Use* scale = scales.find(use.name)) {
+             return *scale == use;
+           }
+           return (use.unlimited && has_time) || may_have_scale(profile, use, definitions);
+         });
+}
+
+bool is_iteration(Profile profile, const model::Attribute& attribute) {
+  return profile == Profile::openpmd && openpmd::is_iteration(attribute);
+}
+
+bool is_openpmd_part(Profile profile, std::string_view owner) {
+  return profile == Profile::openpmd && openpmd::is_of_iteration(owner);
+}
+
+Handle creation_list(Profile profile, const model::Definition& definition) {
+  Handle list = own(H5Pcreate(H5P_DATASET_CREATE), definition.name);
+  check(H5Pset_obj_track_times(list.get(), false), definition.name);
+  check(H5Pset_attr_creation_order(list.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
+        definition.name);
+  if (definition.partial) {
+    set_fill(list.get(), definition, type_in_file(profile, definition.type).get());
+  }
+  return list;
 }
 
 void write_attribute_of(Profile profile, hid_t owner, const std::string& name,

@@ -13,6 +13,10 @@
 #include "layout/netcdf4/rules.hpp"
 #include "model/definition.hpp"
 
+namespace sluice::layout::netcdf4 {
+class Scales;
+}
+
 namespace sluice::layout::hdf5 {
 
 /// The arrangement of the objects of a file.
@@ -58,6 +62,20 @@ bool is_coordinate(Profile profile, const model::Definition& definition);
 /// for a link, and not used by anything but the dimension's coordinate variable?
 bool may_have_scale(Profile profile, const netcdf4::Use& use,
                     std::span<const model::Definition> definitions);
+/// Has a file with `definitions` dimension scales? Always in netCDF-4, where they are optional if
+/// the caller names dimensions.
+bool uses_scales(Profile profile, std::span<const model::Definition> definitions);
+/// Has every one of the dimensions `uses` a scale, or can it get one? Always in netCDF-4.
+/// `has_time`: there is the library's own `time`, which can be the scale of the steps.
+bool may_have_scales(Profile profile, std::span<const netcdf4::Use> uses,
+                     std::span<const model::Definition> definitions, const netcdf4::Scales& scales,
+                     bool has_time);
+/// openPMD: is it the number of an iteration, and no attribute of the file?
+bool is_iteration(Profile profile, const model::Attribute& attribute);
+/// openPMD: is it a mesh, a species, a record or a component, whose attributes each step has?
+bool is_openpmd_part(Profile profile, std::string_view owner);
+/// The creation list of a variable's dataset, in every arrangement.
+Handle creation_list(Profile profile, const model::Definition& definition);
 /// In the types of the profile.
 void write_attribute_of(Profile profile, hid_t owner, const std::string& name,
                         const model::AttributeValue& value);

@@ -1,11 +1,10 @@
-// The group VTKHDF: arrays whose steps follow one another in one dataset, and the numbers by which
-// VTK finds them there (layout/vtkhdf/steps).
+#include "layout/hdf5/vtkhdf_steps.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 #include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/datasets.hpp"
-#include "layout/hdf5/planner.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/vtkhdf/attributes.hpp"
 
@@ -68,16 +67,16 @@ void put_rows(hid_t dataset, const std::string& path, hid_t type, std::uint64_t 
 
 }  // namespace
 
-vtkhdf::Kind Hdf5Planner::vtk_kind() const {
-  if (profile_ != Profile::vtkhdf) {
+vtkhdf::Kind VtkhdfSteps::kind() const {
+  if (file_.profile() != Profile::vtkhdf) {
     return vtkhdf::Kind::none;
   }
   std::string text;
-  if (has_link(hdf5_.get(), vtk_root)) {
-    const Handle group = own(H5Gopen2(hdf5_.get(), vtk_root.c_str(), H5P_DEFAULT), vtk_root);
+  if (has_link(file_.id(), vtk_root)) {
+    const Handle group = own(H5Gopen2(file_.id(), vtk_root.c_str(), H5P_DEFAULT), vtk_root);
     text = read_text_attribute(group.get(), vtkhdf::type_attribute).value_or("");
   }
-  for (const model::Attribute& attribute : pending_) {
+  for (const model::Attribute& attribute : attributes_.waiting()) {
     const auto* word = std::get_if<std::string>(&attribute.value);
     if (attribute.owner == vtkhdf::group && attribute.name == vtkhdf::type_attribute &&
         word != nullptr) {
@@ -87,72 +86,61 @@ vtkhdf::Kind Hdf5Planner::vtk_kind() const {
   return vtkhdf::kind_named(text);
 }
 
-bool Hdf5Planner::is_in_a_row(const model::Definition& definition) const {
-  if (profile_ != Profile::vtkhdf || !vtkhdf::is_array(definition.name)) {
-    return false;
+std::uint64_t VtkhdfSteps::slot(std::uint32_t variable) const {
+  const model::Definition& definition = variables_.definition(variable);
+  if (file_.profile() != Profile::vtkhdf || !definition.stepped ||
+      !vtkhdf::is_array(definition.name)) {
+    return 0;
   }
-  const vtkhdf::Kind kind = vtk_kind();
+  const vtkhdf::Kind kind = this->kind();
   if (kind == vtkhdf::Kind::none) {
     throw Error(Code::invalid_argument,
                 definition.name +
                     ": format vtkhdf: set the attribute Type of the group VTKHDF before the first "
                     "commit: ImageData, UnstructuredGrid or PolyData");
   }
-  return definition.stepped && kind != vtkhdf::Kind::image;
-}
-
-void Hdf5Planner::make_in_a_row(std::uint32_t variable, hid_t list) {
-  const model::Definition& definition = definitions_[variable];
-  Made& made = made_[variable];
+  if (kind == vtkhdf::Kind::image) {
+    return 0;
+  }
   const std::uint64_t most = definition.shape[0];
   std::uint64_t least = 0;
   if (definition.name == offsets_name) {
     // A row for each part, whatever the tiles are: see layout/vtkhdf/steps.
-    for (std::size_t v = 0; v < definitions_.size(); ++v) {
-      const std::uint64_t cells = definitions_[v].shape.empty() ? 0 : definitions_[v].shape[0];
-      if (definitions_[v].name == types_name && made_[v].slot != 0) {
-        least = made_[v].slot + std::max<std::uint64_t>(1, most > cells ? most - cells : 0);
+    for (std::uint32_t v = 0; v < variables_.size(); ++v) {
+      const model::Definition& other = variables_.definition(v);
+      const std::uint64_t cells = other.shape.empty() ? 0 : other.shape[0];
+      if (other.name == types_name && variables_[v].slot != 0) {
+        least = variables_[v].slot + std::max<std::uint64_t>(1, most > cells ? most - cells : 0);
       }
     }
   }
-  made.slot = vtkhdf::slot_of(most, made.tile[0], least);
-  Dims none = definition.shape;
-  none[0] = 0;
-  const Handle type = type_in_file(profile_, definition.type);
-  const Handle space = growing_space(none, definition.name);
-  set_chunk(list, made.tile, definition.name);
-  set_filters(variable, list);
-  made.dataset = create_dataset(hdf5_.get(), definition.name, type.get(), space.get(), list);
-  write_attribute(made.dataset.get(), step_rows_attribute,
-                  std::vector<std::int64_t>{static_cast<std::int64_t>(made.slot),
-                                            static_cast<std::int64_t>(most)});
+  return vtkhdf::slot_of(most, variables_[variable].tile[0], least);
 }
 
-void Hdf5Planner::write_numbers(const vtkhdf::Numbers& numbers) {
+void VtkhdfSteps::write_numbers(const vtkhdf::Numbers& numbers) {
   const std::string& path = numbers.path;
-  const bool is_there = has_link(hdf5_.get(), path);
+  const bool is_there = has_link(file_.id(), path);
   const std::uint64_t columns = numbers.columns;
   const Dims rows = columns == 0 ? Dims{numbers.values.size()} : Dims{1, columns};
-  if (is_there && numbers.is_zeros && length_of(hdf5_.get(), path) >= rows[0]) {
+  if (is_there && numbers.is_zeros && length_of(file_.id(), path) >= rows[0]) {
     return;
   }
   if (!is_there) {
-    make_groups(path);
+    file_.make_groups_above(path);
     const hid_t type = numbers.bytes ? H5T_STD_U8LE : H5T_STD_I64LE;
-    make_growing(hdf5_.get(), path.c_str(), type, columns == 0 ? Dims{0} : Dims{0, columns},
+    make_growing(file_.id(), path.c_str(), type, columns == 0 ? Dims{0} : Dims{0, columns},
                  columns == 0 ? Dims{numbers_per_chunk} : Dims{numbers_per_chunk / 4, columns});
   }
-  const Handle dataset = own(H5Dopen2(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
+  const Handle dataset = own(H5Dopen2(file_.id(), path.c_str(), H5P_DEFAULT), path);
   put_rows(dataset.get(), path, H5T_STD_I64LE, numbers.first, rows, numbers.values.data());
 }
 
-/// What a program need not say: the version, and of an image where it is.
-void Hdf5Planner::write_vtk_defaults(vtkhdf::Kind kind, bool has_steps) {
-  const Handle group = own(H5Gopen2(hdf5_.get(), vtk_root.c_str(), H5P_DEFAULT), vtk_root);
+void VtkhdfSteps::write_defaults(vtkhdf::Kind kind, bool has_steps) {
+  const Handle group = own(H5Gopen2(file_.id(), vtk_root.c_str(), H5P_DEFAULT), vtk_root);
   const auto add = [&](const char* name, const model::AttributeValue& value) {
     if (!is_yes(H5Aexists(group.get(), name), name)) {
       write_attribute(group.get(), name, value);
-      contents_changed_ = true;
+      file_.note_new_contents();
     }
   };
   // The group Steps came with version 2. Older readers (ParaView 5.11) read files without it, but
@@ -164,12 +152,12 @@ void Hdf5Planner::write_vtk_defaults(vtkhdf::Kind kind, bool has_steps) {
   if (has_steps &&
       read_attribute(group.get(), vtkhdf::version_name) == model::AttributeValue(first)) {
     write_attribute(group.get(), vtkhdf::version_name, second);
-    contents_changed_ = true;
+    file_.note_new_contents();
   }
   if (kind != vtkhdf::Kind::image) {
     return;
   }
-  for (const model::Definition& d : definitions_) {
+  for (const model::Definition& d : variables_.definitions()) {
     const bool is_of_points = d.name.starts_with("VTKHDF/PointData/");
     if (is_of_points || d.name.starts_with("VTKHDF/CellData/")) {
       add("WholeExtent", vtkhdf::extent_of(d.shape, is_of_points));
@@ -181,17 +169,17 @@ void Hdf5Planner::write_vtk_defaults(vtkhdf::Kind kind, bool has_steps) {
   add("Direction", std::vector<double>{1, 0, 0, 0, 1, 0, 0, 0, 1});
 }
 
-std::vector<vtkhdf::Array> Hdf5Planner::vtk_arrays(const CommitRequest& request) {
+std::vector<vtkhdf::Array> VtkhdfSteps::arrays(const CommitRequest& request) {
   std::vector<vtkhdf::Array> arrays;
-  for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
-    const model::Definition& d = definitions_[v];
-    if (!vtkhdf::is_array(d.name) || !made_[v].exists) {
+  for (std::uint32_t v = 0; v < variables_.size(); ++v) {
+    const model::Definition& d = variables_.definition(v);
+    if (!vtkhdf::is_array(d.name) || !variables_[v].exists) {
       continue;
     }
     vtkhdf::Array array;
     array.name = d.name.substr(vtkhdf::prefix.size());
     array.stepped = d.stepped;
-    array.slot = made_[v].slot;
+    array.slot = variables_[v].slot;
     array.touched = !d.stepped;
     array.rows = d.stepped ? 0 : d.shape[0];
     for (const Touched& touched : request.touched) {
@@ -202,22 +190,23 @@ std::vector<vtkhdf::Array> Hdf5Planner::vtk_arrays(const CommitRequest& request)
       }
     }
     if (!d.stepped) {
-      made_[v].parts = array.parts.empty() ? made_[v].parts : array.parts;
-      array.parts = made_[v].parts;
+      std::vector<std::uint64_t>& known = parts_[v];
+      known = array.parts.empty() ? known : array.parts;
+      array.parts = known;
     }
     arrays.push_back(std::move(array));
   }
   return arrays;
 }
 
-void Hdf5Planner::describe_vtk_static(const CommitRequest& request) {
-  const vtkhdf::Kind kind = vtk_kind();
-  if (kind == vtkhdf::Kind::none || planned_step_ != 0 || !has_link(hdf5_.get(), vtk_root)) {
+void VtkhdfSteps::describe_static(const CommitRequest& request, std::uint64_t steps) {
+  const vtkhdf::Kind kind = this->kind();
+  if (kind == vtkhdf::Kind::none || steps != 0 || !has_link(file_.id(), vtk_root)) {
     return;
   }
-  const std::vector<vtkhdf::Array> arrays = vtk_arrays(request);
+  const std::vector<vtkhdf::Array> arrays = this->arrays(request);
   if (kind == vtkhdf::Kind::image) {
-    write_vtk_defaults(kind, false);
+    write_defaults(kind, false);
     return;
   }
   const bool has_points = std::any_of(arrays.begin(), arrays.end(),
@@ -225,24 +214,27 @@ void Hdf5Planner::describe_vtk_static(const CommitRequest& request) {
   const bool may_have_steps =
       std::any_of(arrays.begin(), arrays.end(), [](const auto& array) { return array.stepped; });
   // Before the last commit there may be arrays to come.
-  if (request.is_last && has_points && !may_have_steps && !has_link(hdf5_.get(), counts_name)) {
+  if (request.is_last && has_points && !may_have_steps && !has_link(file_.id(), counts_name)) {
     for (const vtkhdf::Numbers& numbers : vtkhdf::numbers_of_step(kind, arrays, {})) {
       if (!numbers.path.starts_with(vtkhdf::steps_group)) {
         write_numbers(numbers);
       }
     }
-    write_vtk_defaults(kind, false);
+    write_defaults(kind, false);
   }
 }
 
-void Hdf5Planner::append_vtk_step(const CommitRequest& request) {
-  const vtkhdf::Kind kind = vtk_kind();
-  const std::vector<vtkhdf::Array> arrays = vtk_arrays(request);
-  if (kind == vtkhdf::Kind::none || arrays.empty()) {
+void VtkhdfSteps::append(const CommitRequest& request, std::uint64_t step) {
+  const vtkhdf::Kind kind = this->kind();
+  if (kind == vtkhdf::Kind::none) {
     return;
   }
-  const vtkhdf::Before before{planned_step_, length_of(hdf5_.get(), counts_name),
-                              number_at(hdf5_.get(), counts_name, 0)};
+  const std::vector<vtkhdf::Array> arrays = this->arrays(request);
+  if (arrays.empty()) {
+    return;
+  }
+  const vtkhdf::Before before{step, length_of(file_.id(), counts_name),
+                              number_at(file_.id(), counts_name, 0)};
   if (before.step == 0 && before.parts > 1) {
     throw Error(Code::unsupported, "VTKHDF: the file has no steps and " +
                                        std::to_string(before.parts) +
@@ -251,41 +243,41 @@ void Hdf5Planner::append_vtk_step(const CommitRequest& request) {
   for (const vtkhdf::Numbers& numbers : vtkhdf::numbers_of_step(kind, arrays, before)) {
     write_numbers(numbers);
   }
-  make_groups(values_name);
-  if (!has_link(hdf5_.get(), values_name)) {
-    make_growing(hdf5_.get(), values_name.c_str(), H5T_IEEE_F64LE, {0}, {numbers_per_chunk});
+  file_.make_groups_above(values_name);
+  if (!has_link(file_.id(), values_name)) {
+    make_growing(file_.id(), values_name.c_str(), H5T_IEEE_F64LE, {0}, {numbers_per_chunk});
   }
-  const double time = std::isnan(request.time) ? static_cast<double>(planned_step_) : request.time;
-  const Handle values = own(H5Dopen2(hdf5_.get(), values_name.c_str(), H5P_DEFAULT), values_name);
-  put_rows(values.get(), values_name, H5T_NATIVE_DOUBLE, planned_step_, {1}, &time);
-  write_vtk_defaults(kind, true);
-  say_vtk_steps(planned_step_ + 1);
+  const double time = std::isnan(request.time) ? static_cast<double>(step) : request.time;
+  const Handle values = own(H5Dopen2(file_.id(), values_name.c_str(), H5P_DEFAULT), values_name);
+  put_rows(values.get(), values_name, H5T_NATIVE_DOUBLE, step, {1}, &time);
+  write_defaults(kind, true);
+  write_step_count(step + 1);
 }
 
-void Hdf5Planner::say_vtk_steps(std::uint64_t steps) {
+void VtkhdfSteps::write_step_count(std::uint64_t steps) {
   const std::string path = vtkhdf::steps_group;
-  const Handle group = own(H5Gopen2(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
+  const Handle group = own(H5Gopen2(file_.id(), path.c_str(), H5P_DEFAULT), path);
   write_attribute(group.get(), "NSteps", static_cast<std::int64_t>(steps));
 }
 
-void Hdf5Planner::drop_vtk_steps(std::uint64_t steps) {
-  if (profile_ != Profile::vtkhdf || !has_link(hdf5_.get(), values_name)) {
+void VtkhdfSteps::drop(std::uint64_t steps) {
+  if (file_.profile() != Profile::vtkhdf || !has_link(file_.id(), values_name)) {
     return;
   }
   const std::string root = vtkhdf::steps_group;
   const auto shorten = [&](const std::string& path, std::uint64_t most) {
-    if (length_of(hdf5_.get(), path) <= most) {
+    if (length_of(file_.id(), path) <= most) {
       return;
     }
-    const Handle dataset = own(H5Dopen2(hdf5_.get(), path.c_str(), H5P_DEFAULT), path);
+    const Handle dataset = own(H5Dopen2(file_.id(), path.c_str(), H5P_DEFAULT), path);
     Dims extent = extents_in(dataset.get(), path);
     extent[0] = most;
     set_extent(dataset.get(), extent, path);
   };
   const std::uint64_t parts = steps == 0
                                   ? 0
-                                  : number_at(hdf5_.get(), root + "/PartOffsets", steps - 1) +
-                                        number_at(hdf5_.get(), root + "/NumberOfParts", steps - 1);
+                                  : number_at(file_.id(), root + "/PartOffsets", steps - 1) +
+                                        number_at(file_.id(), root + "/NumberOfParts", steps - 1);
   for (const char* folder : {"", "Vertices/", "Lines/", "Polygons/", "Strips/"}) {
     for (const char* name : {"NumberOfPoints", "NumberOfCells", "NumberOfConnectivityIds"}) {
       shorten(std::string(vtkhdf::prefix) + folder + name, parts);
@@ -295,7 +287,7 @@ void Hdf5Planner::drop_vtk_steps(std::uint64_t steps) {
                            "ConnectivityIdOffsets"}) {
     shorten(root + "/" + name, steps);
   }
-  for (const model::Definition& d : definitions_) {
+  for (const model::Definition& d : variables_.definitions()) {
     for (const char* folder : {"PointData", "CellData"}) {
       const std::string below = std::string(vtkhdf::prefix) + folder + "/";
       if (d.name.starts_with(below)) {
@@ -303,7 +295,7 @@ void Hdf5Planner::drop_vtk_steps(std::uint64_t steps) {
       }
     }
   }
-  say_vtk_steps(steps);
+  write_step_count(steps);
 }
 
 }  // namespace sluice::layout::hdf5
