@@ -145,22 +145,24 @@ void show_owners(const std::vector<StoredVariable>& variables,
   }
 }
 
-bool Catalog::is_recorded_name(const std::string& name) const {
-  return recorded_.count(key_of(name, "variable")) != 0;
+bool is_recorded_name(const Contents& contents, const std::string& name) {
+  return contents.count(key_of(name, "variable")) != 0;
 }
 
-bool Catalog::is_recorded_attribute(const std::string& owner, const std::string& name) const {
-  return recorded_.count(key_of(owner, "attribute " + name)) != 0;
+bool is_recorded_attribute(const Contents& contents, const std::string& owner,
+                           const std::string& name) {
+  return contents.count(key_of(owner, "attribute " + name)) != 0;
 }
 
-bool Catalog::is_recorded(const model::Definition& definition) const {
-  const auto found = recorded_.find(key_of(definition));
-  return found != recorded_.end() && found->second == hash_of(definition);
+bool is_recorded(const Contents& contents, const model::Definition& definition) {
+  const auto found = contents.find(key_of(definition));
+  return found != contents.end() && found->second == hash_of(definition);
 }
 
-Contents Catalog::contents(const std::vector<model::Attribute>& attributes) const {
+Contents contents_of(const std::vector<StoredVariable>& variables,
+                     const std::vector<model::Attribute>& attributes) {
   Contents contents;
-  for (const StoredVariable& variable : variables_) {
+  for (const StoredVariable& variable : variables) {
     contents[key_of(variable.definition)] = hash_of(variable.definition);
   }
   for (const model::Attribute& attribute : attributes) {

@@ -87,6 +87,16 @@ inline const std::string& shown_name(const StoredVariable& variable) {
 void show_owners(const std::vector<StoredVariable>& variables,
                  std::vector<model::Attribute>& attributes);
 
+/// For what was read.
+Contents contents_of(const std::vector<StoredVariable>& variables,
+                     const std::vector<model::Attribute>& attributes);
+/// Had the file a variable of that name when they were recorded?
+bool is_recorded_name(const Contents& contents, const std::string& name);
+bool is_recorded_attribute(const Contents& contents, const std::string& owner,
+                           const std::string& name);
+/// Is it unchanged since then?
+bool is_recorded(const Contents& contents, const model::Definition& definition);
+
 /// A dataset that Sluice cannot read, and what its type is.
 struct UnreadableDataset {
   std::string name;
@@ -174,14 +184,6 @@ class Catalog {
   virtual std::vector<model::Attribute> attributes() { return {}; }
 
  protected:
-  /// For what was read.
-  Contents contents(const std::vector<model::Attribute>& attributes) const;
-  /// Did the last commit have a variable of that name?
-  bool is_recorded_name(const std::string& name) const;
-  bool is_recorded_attribute(const std::string& owner, const std::string& name) const;
-  /// Is it unchanged since the last commit?
-  bool is_recorded(const model::Definition& definition) const;
-
   Contents recorded_;  ///< by the last commit
   bool ours_ = false;
   bool has_time_ = false;

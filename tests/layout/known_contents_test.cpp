@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "layout/hdf5/catalog.hpp"
+#include "layout/hdf5/contents.hpp"
 #include "layout/local_files.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -138,13 +139,13 @@ Contents recorded_in(storage::File& file) {
   DriverState state;
   const Handle hdf5 = opened(file, state);
   const Handle group = own(H5Gopen2(hdf5.get(), group_name, H5P_DEFAULT), group_name);
-  return Catalog::read_contents(group.get(), file.path());
+  return read_contents(group.get(), file.path());
 }
 
 Contents read_back(storage::File& file, Profile profile) {
   DriverState state;
   const Handle hdf5 = opened(file, state);
-  return Catalog::contents_of(hdf5.get(), file, profile, nullptr);
+  return hdf5::contents_of(hdf5.get(), file, profile, nullptr);
 }
 
 class FilesAlike : public testing::TestWithParam<Profile> {};

@@ -34,18 +34,11 @@ std::vector<model::Attribute> attributes() {
           {"b", "texts", std::vector<std::string>{"x", "", "yz"}}};
 }
 
-class OneField final : public Catalog {
- public:
-  OneField() {
-    variables_.emplace_back();
-    variables_.back().definition = field();
-  }
-  const char* format() const override { return "test"; }
-  Placement locate(std::uint32_t, std::uint64_t, const model::Box&) override { return {}; }
-  Contents of(const std::vector<model::Attribute>& attributes) const {
-    return contents(attributes);
-  }
-};
+Contents of_one_field(const std::vector<model::Attribute>& attributes) {
+  StoredVariable variable;
+  variable.definition = field();
+  return contents_of({variable}, attributes);
+}
 
 TEST(StoredBytes, HashesOfContents) {
   std::vector<std::uint64_t> values;
@@ -59,7 +52,7 @@ TEST(StoredBytes, HashesOfContents) {
       5716188214469999892U, 18024484978185296668U, 3927149328756408468U, 159156397284336117U,
       4348187960296030661U, 18096404086324926682U, 499758040026938693U};
   EXPECT_EQ(values, expected);
-  const Contents of_field = OneField().of({});
+  const Contents of_field = of_one_field({});
   ASSERT_EQ(of_field.size(), 1U);
   EXPECT_EQ(of_field.begin()->first, 4708025085202374309U);
   EXPECT_EQ(of_field.begin()->second, 10048593679388127430U);

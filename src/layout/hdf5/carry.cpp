@@ -484,7 +484,7 @@ std::vector<std::string> carry(storage::File& from, storage::File& into,
   const bool is_netcdf = Catalog::open(into)->profile() == Profile::netcdf4;
   std::vector<std::string> left;
   {
-    Carrier carrier(from, into, StepGroups(*Catalog::open(from)), is_netcdf, written);
+    Carrier carrier(from, into, Catalog::open(from)->step_groups(), is_netcdf, written);
     left = carrier.run();
   }
   const auto catalog = Catalog::open(into);

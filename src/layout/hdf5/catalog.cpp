@@ -1,66 +1,90 @@
 #include "layout/hdf5/catalog.hpp"
 
 #include <algorithm>
-#include <array>
+#include <set>
+#include <utility>
 
-#include "layout/hdf5/attributes.hpp"
-#include "layout/hdf5/fill.hpp"
 #include "layout/hdf5/index.hpp"
 #include "layout/hdf5/signature.hpp"
-#include "layout/hdf5/types.hpp"
-#include "layout/netcdf4/scales.hpp"
-#include "layout/openpmd/rules.hpp"
+#include "layout/hdf5/vtkhdf_parts.hpp"
 
 namespace sluice::layout::hdf5 {
 
-using model::Dims;
+namespace {
 
-std::unique_ptr<Catalog> Catalog::open(storage::File& file) {
-  std::unique_ptr<Catalog> catalog(new Catalog);
-  naming(file.path(), [&] {
-    catalog->open_file(file);
-    catalog->load_log();
-    catalog->set_ = read_set(catalog->hdf5_.get(), file.path(), file.size() / 8);
-    catalog->list_datasets();
-  });
-  return catalog;
-}
-
-void Catalog::open_file(storage::File& file) {
+Handle open_through(DriverState& state, storage::File& file) {
   if (!has_signature(file)) {
     throw Error(Code::format, file.path() + ": not an HDF5 file (no signature)");
   }
   const QuietErrors quiet;
-  state_.file = &file;
-  const Handle access = access_list(state_);
+  state.file = &file;
+  const Handle access = access_list(state);
   const hid_t opened = H5Fopen(file.path().c_str(), H5F_ACC_RDONLY, access.get());
   if (opened < 0) {
     throw_storage_failure();
     throw library_error(file.path() + ": cannot be opened");
   }
-  hdf5_ = Handle(opened);
-  has_netcdf_provenance_ = is_yes(H5Aexists(opened, "_NCProperties"), file.path());
+  return Handle(opened);
 }
 
-const char* Catalog::format() const { return profile_name(profile_); }
+bool has_provenance_of_netcdf(hid_t file, const std::string& path) {
+  const QuietErrors quiet;
+  return is_yes(H5Aexists(file, "_NCProperties"), path);
+}
+
+}  // namespace
+
+std::unique_ptr<Catalog> Catalog::open(storage::File& file) {
+  return naming(file.path(), [&] { return std::unique_ptr<Catalog>(new Catalog(file)); });
+}
+
+Catalog::Catalog(storage::File& file)
+    : hdf5_(open_through(state_, file)),
+      others_(file),
+      file_{hdf5_.get(), file, log_, recorded_, has_provenance_of_netcdf(hdf5_.get(), file.path())},
+      attributes_(file_, variables_, groups_),
+      datasets_(file_, others_, variables_, arrangements_),
+      locator_(state_, datasets_),
+      elements_(file_, others_, datasets_, locator_) {
+  LogContent content = read_log(hdf5_.get(), file);
+  log_ = std::move(content.log);
+  recorded_ = std::move(content.recorded);
+  commits_ = std::move(content.commits);
+  ours_ = log_.is_there;
+  is_part_ = log_.is_part;
+  Structure structure =
+      read_structure(file_, others_, read_set(hdf5_.get(), file.path(), file.size() / 8));
+  variables_ = std::move(structure.variables);
+  arrangements_ = std::move(structure.arrangements);
+  unreadable_ = std::move(structure.unreadable);
+  growing_ = std::move(structure.growing);
+  groups_ = std::move(structure.groups);
+  empty_groups_ = std::move(structure.empty_groups);
+  committed_types_ = std::move(structure.committed_types);
+  set_ = std::move(structure.set);
+  steps_ = structure.steps;
+  has_time_ = structure.has_time;
+}
+
+const char* Catalog::format() const { return profile_name(log_.profile); }
 
 std::string Catalog::title() const {
-  if (profile_ == Profile::vtkhdf) {
+  if (log_.profile == Profile::vtkhdf) {
     return "VTKHDF";
   }
-  if (profile_ == Profile::netcdf4 || has_netcdf_provenance_) {
+  if (log_.profile == Profile::netcdf4 || file_.has_netcdf_provenance) {
     return "netCDF-4";
   }
-  return profile_ == Profile::openpmd   ? "openPMD"
-         : profile_ == Profile::grouped ? "HDF5, a group a step"
-                                        : "HDF5";
+  return log_.profile == Profile::openpmd   ? "openPMD"
+         : log_.profile == Profile::grouped ? "HDF5, a group a step"
+                                            : "HDF5";
 }
 
 bool Catalog::is_of_netcdf() const {
   if (ours_) {
-    return profile_ == Profile::netcdf4;
+    return log_.profile == Profile::netcdf4;
   }
-  if (has_netcdf_provenance_) {
+  if (file_.has_netcdf_provenance) {
     return true;
   }
   const QuietErrors quiet;
@@ -77,88 +101,6 @@ void Catalog::require_ours() const {
     throw Error(Code::format,
                 state_.file->path() + ": not written by Sluice: steps cannot be appended to it");
   }
-}
-
-void Catalog::load_log() {
-  const QuietErrors quiet;
-  if (!has_log(hdf5_.get(), state_.file->path())) {
-    return;
-  }
-  const Handle group = own(H5Gopen2(hdf5_.get(), group_name, H5P_DEFAULT), group_name);
-  const auto major = read_attribute(group.get(), version_attribute);
-  const auto number = major ? only_number(*major) : std::nullopt;
-  if (!number) {
-    throw Error(Code::format, state_.file->path() + ": /sluice has no format version");
-  }
-  if (*number > format_major) {
-    throw Error(Code::version, state_.file->path() + ": written by Sluice format " +
-                                   std::to_string(*number) + ".x, this library reads up to " +
-                                   std::to_string(format_major) + ".x: use a newer Sluice");
-  }
-  ours_ = true;
-  is_part_ = is_yes(H5Aexists(group.get(), part_id_name), state_.file->path());
-  recorded_ = read_contents(group.get(), state_.file->path());
-  const auto layout_name = read_text_attribute(group.get(), layout_attribute);
-  const auto profile = layout_name ? find_profile(*layout_name) : Profile::stacked;
-  if (!profile) {
-    throw Error(Code::version, state_.file->path() + ": /sluice names an unknown layout: " +
-                                   *layout_name + ": use a newer Sluice");
-  }
-  profile_ = *profile;
-  const Handle dataset = own(H5Dopen2(hdf5_.get(), commits_name, H5P_DEFAULT), commits_name);
-  const Handle space = own(H5Dget_space(dataset.get()), commits_name);
-  const Extents extents = extents_of(space.get());
-  if (extents.dims.rank() != 2 || extents.dims[1] != CommitRow::words) {
-    throw Error(Code::damaged, state_.file->path() + ": /sluice/commits has a wrong shape");
-  }
-  // A row is 64 bytes of the file: a table that claims more rows than the file can hold is damaged.
-  if (extents.dims[0] > state_.file->size() / (CommitRow::words * 8)) {
-    throw Error(Code::damaged, state_.file->path() + ": /sluice/commits claims too many rows");
-  }
-  const Handle list = own(H5Dget_create_plist(dataset.get()), commits_name);
-  is_log_growable_ = H5Pget_layout(list.get()) == H5D_CHUNKED;
-  std::vector<std::uint64_t> words(extents.dims.volume());
-  if (!words.empty()) {
-    check(H5Dread(dataset.get(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, words.data()),
-          commits_name);
-  }
-  for (std::size_t at = 0; at < words.size(); at += CommitRow::words) {
-    commits_.push_back(CommitRow::unpack(std::span(words).subspan(at).first<CommitRow::words>()));
-    if (commits_.back().step != CommitRow::no_step) {
-      // Steps are consecutive; a number from a damaged row would be used as a size.
-      if (commits_.back().step > steps_) {
-        throw Error(Code::damaged, state_.file->path() + ": /sluice/commits skips a step");
-      }
-      steps_ = commits_.back().step + 1;
-      step_numbers_.resize(steps_);
-      step_numbers_.back() = commits_.back().number;
-    }
-  }
-  load_checksums();
-}
-
-void Catalog::load_checksums() {
-  if (!has_link(hdf5_.get(), checksums_name)) {
-    return;
-  }
-  const Handle sums = own(H5Dopen2(hdf5_.get(), checksums_name, H5P_DEFAULT), checksums_name);
-  const Handle list = own(H5Dget_create_plist(sums.get()), checksums_name);
-  const Handle sums_space = own(H5Dget_space(sums.get()), checksums_name);
-  const Dims words = extents_of(sums_space.get()).dims;
-  hsize_t chunk = 0;
-  if (words.rank() != 1) {
-    throw Error(Code::damaged, state_.file->path() + ": /sluice/checksums has a wrong shape");
-  }
-  const bool is_chunked = H5Pget_layout(list.get()) == H5D_CHUNKED;
-  if (is_chunked && (H5Pget_chunk(list.get(), 1, &chunk) != 1 || chunk == 0)) {
-    throw Error(Code::damaged, state_.file->path() + ": /sluice/checksums has a wrong layout");
-  }
-  // The copy of another program may be contiguous, or in chunks that its end does not fill.
-  const bool is_plain = is_chunked && words[0] % chunk == 0 &&
-                        checked(H5Pget_nfilters(list.get()), checksums_name) == 0;
-  is_log_growable_ = is_log_growable_ && is_plain;
-  checksum_chunk_words_ = is_plain ? chunk : words[0];
-  checksum_chunks_ = is_plain ? words[0] / chunk : 1;
 }
 
 bool Catalog::has_plain_edges(const StoredVariable& variable) const {
@@ -180,8 +122,8 @@ bool Catalog::has_plain_edges(const StoredVariable& variable) const {
 
 void Catalog::require_growable() const {
   const QuietErrors quiet;
-  const bool has_groups = hdf5::is_grouped(profile_);
-  bool grows = is_log_growable_;
+  const bool has_groups = hdf5::is_grouped(log_.profile);
+  bool grows = log_.is_growable;
   for (const StoredVariable& variable : variables_) {
     const bool is_chunked = variable.storage.rfind("chunked", 0) == 0;
     const bool has_place = variable.placeable || !variable.filters.empty();
@@ -201,36 +143,65 @@ void Catalog::require_growable() const {
   }
 }
 
-bool Catalog::is_grouped(std::uint32_t variable) const {
-  return hdf5::is_grouped(profile_) && variables_[variable].definition.stepped;
+std::vector<model::Attribute> Catalog::attributes() {
+  unread_attributes_.clear();
+  return attributes_.read(unread_attributes_);
 }
 
-std::string Catalog::group_of(std::uint64_t step) const {
-  return profile_ == Profile::openpmd && step < step_numbers_.size()
-             ? openpmd::group_of(step_numbers_[step])
-             : step_group(step);
-}
-
-hid_t Catalog::dataset(std::uint32_t variable, std::uint64_t step) {
-  Open& open = open_datasets_[variable];
-  const bool moves = is_grouped(variable);
-  if (open.handle && (!moves || open.step == step)) {
-    return open.handle.get();
-  }
-  const std::string& name = variables_[variable].definition.name;
-  std::string path = name;
-  open.handle.reset();
-  if (moves) {
-    path = group_of(step);
-    path += "/" + name;
-    if (!has_link(hdf5_.get(), path)) {
-      return -1;
+std::vector<UnreadableDataset> Catalog::other_objects() {
+  const QuietErrors quiet;
+  std::vector<UnreadableDataset> all = committed_types_;
+  for (const std::string& group : empty_groups_) {
+    if (!attributes_.has_any(attributes_.object_of(group))) {
+      all.push_back({group, "an empty group"});
     }
   }
-  open.step = step;
-  const hid_t file = is_virtual_of_others(variable) ? with_others() : hdf5_.get();
-  open.handle = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
-  return open.handle.get();
+  const StepGroups steps = step_groups();
+  const std::vector<NamedLink> links = steps.others(hdf5_.get());
+  std::set<std::string> filled;
+  for (const NamedLink& link : links) {
+    filled.insert(link.path.substr(0, link.path.rfind('/')));
+  }
+  for (const NamedLink& link : links) {
+    if (link.target != Target::group) {
+      all.push_back({link.path, "of another program, in the group of a step"});
+    } else if (filled.count(link.path) == 0 &&
+               !(steps.has_standard() && attributes_.has_any(link.path))) {
+      all.push_back({link.path, "an empty group of another program, in the group of a step"});
+    }
+  }
+  if (!steps.has_standard()) {
+    steps.visit_attributes(hdf5_.get(), [&](const std::string& path, const std::string& name) {
+      all.push_back({path + ": attribute " + name, "of another program, in the group of a step"});
+    });
+  }
+  return all;
+}
+
+Placement Catalog::locate(std::uint32_t variable, std::uint64_t step, const model::Box& region) {
+  return locator_.locate(variable, step, region);
+}
+
+EncodedTiles Catalog::locate_encoded(std::uint32_t variable, std::uint64_t step,
+                                     const model::Box& region) {
+  return locator_.locate_encoded(variable, step, region);
+}
+
+void Catalog::read(std::uint32_t variable, std::uint64_t step, const model::Box& box,
+                   std::span<std::byte> out) {
+  elements_.read(variable, step, box, out);
+}
+
+std::vector<std::uint64_t> Catalog::rows_by_step(std::uint32_t variable) {
+  return elements_.rows_by_step(variable, steps_);
+}
+
+std::vector<std::uint64_t> Catalog::parts(std::uint32_t variable, std::uint64_t step) {
+  return parts_of_array(file_, variables_.at(variable).definition.name, step);
+}
+
+std::vector<std::uint64_t> Catalog::checksum_words(const CommitRow& commit) {
+  return read_checksum_words(hdf5_.get(), *state_.file, log_, commit);
 }
 
 }  // namespace sluice::layout::hdf5

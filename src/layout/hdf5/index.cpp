@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "layout/hdf5/attributes.hpp"
-#include "layout/hdf5/catalog.hpp"
+#include "layout/hdf5/contents.hpp"
 #include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/driver.hpp"
 #include "layout/hdf5/links.hpp"
@@ -78,8 +78,7 @@ class IndexWriter {
     for (const model::Attribute& attribute : index_.attributes) {
       write(attribute);
     }
-    Catalog::write_contents(hdf5_.get(),
-                            Catalog::contents_of(hdf5_.get(), file_, index_.profile, index_.set));
+    write_contents(hdf5_.get(), contents_of(hdf5_.get(), file_, index_.profile, index_.set));
     scales_.seal(hdf5_.get());
     group_list_.reset();
     check(H5Fclose(hdf5_.release()), file_.path());

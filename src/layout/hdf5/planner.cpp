@@ -6,6 +6,7 @@
 #include "codec/plugins.hpp"
 #include "codec/quantise.hpp"
 #include "layout/hdf5/catalog.hpp"
+#include "layout/hdf5/contents.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -256,7 +257,7 @@ MetadataUpdate Hdf5Planner::seal() {
   const QuietErrors quiet;
   attributes_.apply(dimensions_.has_time());
   if (file_.has_new_contents()) {
-    Catalog::write_contents(file_.id(), contents());
+    write_contents(file_.id(), contents());
     file_.contents_written();
   }
   scales_.seal(file_.id());
@@ -266,7 +267,7 @@ MetadataUpdate Hdf5Planner::seal() {
 Contents Hdf5Planner::contents() {
   const Profile profile = file_.profile();
   const auto read_back = [&] {
-    return Catalog::contents_of(file_.id(), file_.storage(), profile, nullptr);
+    return contents_of(file_.id(), file_.storage(), profile, nullptr);
   };
   // In the other profiles attributes of Sluice's own depend on more than what a FirstCommit holds.
   const bool is_plain = profile == Profile::stacked || profile == Profile::netcdf4;

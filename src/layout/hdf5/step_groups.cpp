@@ -3,21 +3,20 @@
 #include <algorithm>
 #include <map>
 
-#include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/log.hpp"
 #include "layout/openpmd/rules.hpp"
 
 namespace sluice::layout::hdf5 {
 
-StepGroups::StepGroups(const Catalog& catalog) : profile_(catalog.profile()) {
+StepGroups::StepGroups(const Log& log, const std::vector<StoredVariable>& variables)
+    : profile_(log.profile) {
   if (!is_grouped(profile_)) {
     return;
   }
-  for (std::uint64_t step = 0; step < catalog.steps(); ++step) {
-    groups_.insert(has_standard() ? openpmd::group_of(catalog.step_numbers().at(step))
-                                  : step_group(step));
+  for (std::uint64_t step = 0; step < log.steps; ++step) {
+    groups_.insert(log.group_of(step));
   }
-  for (const StoredVariable& variable : catalog.variables()) {
+  for (const StoredVariable& variable : variables) {
     if (variable.definition.stepped) {
       variables_.insert(variable.definition.name);
     }

@@ -6,20 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "layout/catalog.hpp"
 #include "layout/hdf5/links.hpp"
-#include "layout/hdf5/profile.hpp"
+#include "layout/hdf5/log_reader.hpp"
 
 namespace sluice::layout::hdf5 {
-
-class Catalog;
 
 /// Is it the group of a step, or that of all steps? Never where the steps have no groups.
 bool is_of_steps(Profile profile, const std::string& path);
 
-/// Does not keep the catalog.
 class StepGroups {
  public:
-  explicit StepGroups(const Catalog& catalog);
+  /// Keeps neither.
+  StepGroups(const Log& log, const std::vector<StoredVariable>& variables);
 
   bool contains(const std::string& path) const { return is_of_steps(profile_, path); }
   /// What is in these groups and no variable of Sluice, with the groups above it; a group before

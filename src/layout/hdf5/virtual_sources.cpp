@@ -1,10 +1,8 @@
 #include "layout/hdf5/virtual_sources.hpp"
 
 #include <filesystem>
-#include <memory>
 #include <set>
-
-#include "layout/hdf5/driver.hpp"
+#include <utility>
 
 namespace sluice::layout::hdf5 {
 
@@ -52,8 +50,27 @@ bool has_dataset(storage::File& file, const std::string& dataset) {
 
 }  // namespace
 
-std::string missing_source(hid_t list, const std::string& path, storage::Storage& storage) {
+storage::Storage& OtherFiles::source_storage() {
+  if (!storage_) {
+    storage_ = storage::make_posix();
+  }
+  return *storage_;
+}
+
+hid_t OtherFiles::with_others() {
+  if (!opened_) {
+    state_.file = &file_;
+    state_.others = &source_storage();
+    const Handle access = access_list(state_);
+    const std::string& path = file_.path();
+    opened_ = own(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), path);
+  }
+  return opened_.get();
+}
+
+std::string OtherFiles::missing_source(hid_t list) {
   const QuietErrors quiet;
+  const std::string& path = file_.path();
   std::size_t count = 0;
   check(H5Pget_virtual_count(list, &count), "sources of a virtual dataset");
   std::set<std::pair<std::string, std::string>> seen;
@@ -67,7 +84,7 @@ std::string missing_source(hid_t list, const std::string& path, storage::Storage
     if (at != std::string::npos) {
       continue;  // all of them, starting at 0: that there are none is not an error
     }
-    const auto source = open_source(file == "." ? path : file, path, storage);
+    const auto source = open_source(file == "." ? path : file, path, source_storage());
     if (source == nullptr) {
       return file + " is not there";
     }

@@ -1,0 +1,52 @@
+#include "layout/hdf5/dimension_names.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "layout/netcdf4/scales.hpp"
+#include "model/name.hpp"
+
+namespace sluice::layout::hdf5 {
+
+/// Of a scale with several dimensions; none of any other dataset.
+std::vector<std::string> DimensionNames::by_number(hid_t dataset) {
+  const std::vector<std::int32_t> numbers = netcdf4::dimension_numbers(dataset);
+  if (!numbers.empty() && !numbered_scales_) {
+    numbered_scales_ = netcdf4::numbered_scales(file_.hdf5);
+  }
+  std::vector<std::string> names;
+  for (const std::int32_t number : numbers) {
+    const auto scale = numbered_scales_->find(number);
+    names.push_back(scale == numbered_scales_->end() ? "" : scale->second);
+  }
+  return names;
+}
+
+std::vector<std::string> DimensionNames::of(hid_t dataset, const std::string& name, int rank,
+                                            bool has_characters) {
+  std::vector<std::string> names = netcdf4::dimension_labels(dataset);
+  if (names.empty() && rank > 1) {
+    names = by_number(dataset);
+  }
+  if (names.empty()) {
+    names = netcdf4::dimension_names(file_.hdf5, dataset, name);
+  }
+  const auto count = static_cast<std::ptrdiff_t>(names.size()) - rank;
+  if (count > 0 && has_characters) {
+    names.pop_back();
+  }
+  if (count > (has_characters ? 1 : 0)) {
+    names.erase(names.begin());  // that of the steps
+  }
+  if (names.size() != static_cast<std::size_t>(rank)) {
+    names.clear();
+  }
+  for (std::string& dimension : names) {
+    // Of a scale in a group.
+    dimension.erase(0, file_.log.is_there ? 0 : dimension.rfind('/') + 1);
+  }
+  const bool are_names = std::all_of(names.begin(), names.end(), model::is_name);
+  return are_names ? names : std::vector<std::string>{};
+}
+
+}  // namespace sluice::layout::hdf5

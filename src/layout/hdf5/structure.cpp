@@ -1,0 +1,298 @@
+#include "layout/hdf5/structure.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "layout/hdf5/links.hpp"
+#include "layout/hdf5/step_groups.hpp"
+#include "layout/netcdf4/scales.hpp"
+#include "layout/vtkhdf/rules.hpp"
+#include "model/kinds.hpp"
+
+namespace sluice::layout::hdf5 {
+
+namespace {
+
+class StructureReader {
+ public:
+  StructureReader(const OpenFile& file, OtherFiles& others, std::optional<PartSet> set);
+  Structure read();
+
+ private:
+  /// The link by whose name a dataset is known, by the dataset's identity.
+  using First = std::map<std::string, const NamedLink*>;
+
+  bool is_own(const std::string& path) const {
+    return file_.log.profile == Profile::vtkhdf && vtkhdf::is_bookkeeping(path);
+  }
+  bool is_mapped(const std::string& name) const { return mapped_.count(name) != 0; }
+  First first_links(const std::vector<NamedLink>& links, std::size_t prefix) const;
+  /// `prefix`: the length of the start of each path that is not part of a variable's name.
+  void list(const std::vector<NamedLink>& links, std::size_t prefix);
+  void list_other_target(const NamedLink& link, const std::string& name);
+  void add_name(const std::string& name, const std::string& known_as,
+                std::optional<std::size_t> variable);
+  bool add_readable(const std::string& path, const std::string& name);
+  void add_dataset(const std::string& path, const std::string& name);
+  void add_array(const FoundArray& found);
+  void take_off_prefixes();
+  void leave_copied_set();
+
+  const OpenFile& file_;
+  OtherFiles& others_;
+  DimensionNames dimensions_;
+  std::set<std::string> stepped_in_set_;
+  std::set<std::string> mapped_;        ///< variables of which the set has elements
+  std::set<std::string> used_groups_;   ///< with something in them
+  std::set<std::string> plain_scales_;  ///< of dimensions without coordinates
+  Structure structure_;
+};
+
+StructureReader::StructureReader(const OpenFile& file, OtherFiles& others,
+                                 std::optional<PartSet> set)
+    : file_(file), others_(others), dimensions_(file) {
+  structure_.set = std::move(set);
+  structure_.steps = file.log.steps;
+  if (!structure_.set) {
+    return;
+  }
+  for (const SetVariable& variable : structure_.set->variables) {
+    if (variable.stepped) {
+      stepped_in_set_.insert(variable.name);
+    }
+  }
+  for (const Mapping& mapping : structure_.set->mappings) {
+    mapped_.insert(structure_.set->variables[mapping.variable].name);
+  }
+}
+
+Structure StructureReader::read() {
+  const Log& log = file_.log;
+  list(links_below(file_.hdf5, "",
+                   [&](const std::string& path) {
+                     return (log.is_there && path == group_name) || is_of_steps(log.profile, path);
+                   }),
+       0);
+  if (is_grouped(log.profile) && has_link(file_.hdf5, prototypes_name)) {
+    list(links_below(file_.hdf5, prototypes_name, [](const std::string&) { return false; }),
+         std::string(prototypes_name).size() + 1);
+  }
+  leave_copied_set();
+  take_off_prefixes();
+  for (std::size_t v = 0; v < structure_.variables.size(); ++v) {
+    structure_.arrangements[v].is_mapped = is_mapped(structure_.variables[v].definition.name);
+  }
+  std::copy_if(structure_.groups.begin(), structure_.groups.end(),
+               std::back_inserter(structure_.empty_groups),
+               [&](const std::string& group) { return used_groups_.count(group) == 0; });
+  // The library's own, not a variable of that name. In a copy by another program it may be fixed.
+  structure_.has_time =
+      log.is_there &&
+      std::any_of(structure_.variables.begin(), structure_.variables.end(), [&](const auto& v) {
+        return v.definition.name == time_name && !v.definition.stepped &&
+               v.definition.shape.rank() == 1 && (v.definition.along_steps || !log.is_growable);
+      });
+  return std::move(structure_);
+}
+
+/// netCDF stores a variable that has the name of a dimension, and is not its coordinates, with a
+/// prefix that none of its programs shows.
+void StructureReader::take_off_prefixes() {
+  std::set<std::string> names;
+  for (const StoredVariable& variable : structure_.variables) {
+    names.insert(variable.definition.name);
+  }
+  const auto shown = [&](const std::string& name) {
+    const std::string without = netcdf4::without_prefix(name);
+    const bool is_of_netcdf = file_.has_netcdf_provenance || plain_scales_.count(without) != 0;
+    return is_of_netcdf && names.count(without) == 0 ? without : name;
+  };
+  for (StoredVariable& variable : structure_.variables) {
+    const std::string name = shown(variable.definition.name);
+    variable.shown_as = name == variable.definition.name ? "" : name;
+  }
+  for (Growing& one : structure_.growing) {
+    one.name = one.is_dimension ? one.name : shown(one.name);
+  }
+}
+
+/// A dataset is known by the name under which Sluice wrote it, otherwise by its first name.
+StructureReader::First StructureReader::first_links(const std::vector<NamedLink>& links,
+                                                    std::size_t prefix) const {
+  const auto is_recorded_link = [&](const NamedLink& link) {
+    return is_recorded_name(file_.recorded, link.path.substr(prefix));
+  };
+  First first;
+  for (const NamedLink& link : links) {
+    if (link.target == Target::dataset) {
+      const NamedLink*& known = first.try_emplace(link.identity, &link).first->second;
+      const bool is_better = is_recorded_link(link) || known->is_below_soft;
+      if (is_better && !is_recorded_link(*known) && !link.is_below_soft) {
+        known = &link;
+      }
+    }
+  }
+  return first;
+}
+
+void StructureReader::list(const std::vector<NamedLink>& links, std::size_t prefix) {
+  const First first = first_links(links, prefix);
+  std::map<std::string, std::size_t> numbers;  // of variables, by identity
+  for (const NamedLink& link : links) {
+    const std::string name = link.path.substr(prefix);
+    if (const std::size_t slash = name.rfind('/'); slash != std::string::npos) {
+      used_groups_.insert(name.substr(0, slash));
+    }
+    if (link.target == Target::group) {
+      if (prefix == 0 || file_.log.profile == Profile::openpmd) {
+        structure_.groups.push_back(name);
+      }
+    } else if (link.target != Target::dataset) {
+      list_other_target(link, name);
+    } else if (!is_own(name) && first.at(link.identity) == &link && add_readable(link.path, name)) {
+      numbers[link.identity] = structure_.variables.size() - 1;
+    }
+  }
+  for (const NamedLink& link : links) {
+    if (link.target == Target::dataset && first.at(link.identity) != &link && !is_own(link.path)) {
+      const auto number = numbers.find(link.identity);
+      add_name(link.path.substr(prefix), first.at(link.identity)->path.substr(prefix),
+               number == numbers.end() ? std::nullopt : std::optional(number->second));
+    }
+  }
+}
+
+void StructureReader::list_other_target(const NamedLink& link, const std::string& name) {
+  if (link.target == Target::datatype) {
+    structure_.committed_types.push_back({name, "a committed type"});
+    return;
+  }
+  if (file_.log.is_there && link.target == Target::unreadable) {
+    throw Error(Code::damaged, link.path + ": " + link.why);
+  }
+  structure_.unreadable.push_back({name, link.why});
+}
+
+/// Another name of `known_as`; `variable`: its index, if it can be read.
+void StructureReader::add_name(const std::string& name, const std::string& known_as,
+                               std::optional<std::size_t> variable) {
+  if (variable) {
+    StoredVariable other = structure_.variables[*variable];
+    other.definition.name = name;
+    other.same_as = known_as;
+    structure_.variables.push_back(std::move(other));
+    structure_.arrangements.push_back(Arrangement(structure_.arrangements[*variable]));
+    return;
+  }
+  const auto known = std::find_if(structure_.unreadable.begin(), structure_.unreadable.end(),
+                                  [&](const UnreadableDataset& d) { return d.name == known_as; });
+  if (known != structure_.unreadable.end()) {
+    structure_.unreadable.push_back({name, known->type + ", the same as " + known_as});
+  }
+}
+
+/// Is it a variable now?
+bool StructureReader::add_readable(const std::string& path, const std::string& name) {
+  const std::size_t before = structure_.variables.size();
+  try {
+    add_dataset(path, name);
+  } catch (const Error& e) {
+    if (!concerns_object(e) || is_recorded_name(file_.recorded, name)) {
+      throw;
+    }
+    structure_.unreadable.push_back({name, std::string("not readable here: ") + e.what()});
+  }
+  return structure_.variables.size() != before;
+}
+
+void StructureReader::add_dataset(const std::string& path, const std::string& name) {
+  const Handle dataset = own(H5Dopen2(file_.hdf5, path.c_str(), H5P_DEFAULT), path);
+  if (netcdf4::is_plain_scale(dataset.get())) {
+    plain_scales_.insert(name);
+    if (!file_.log.is_there && netcdf4::use_of(dataset.get(), path).unlimited) {
+      structure_.growing.push_back({name.substr(name.rfind('/') + 1), true});
+    }
+    return;
+  }
+  const Handle type = own(H5Dget_type(dataset.get()), path);
+  const Handle space = own(H5Dget_space(dataset.get()), path);
+  const auto stored = stored_type(type.get());
+  const auto rank = static_cast<int>(checked(H5Sget_simple_extent_ndims(space.get()), path));
+  const H5S_class_t extent_class = H5Sget_simple_extent_type(space.get());
+  checked(extent_class, path);
+  const bool is_null = extent_class == H5S_NULL;
+  if (!stored || rank > model::max_rank || is_null) {
+    structure_.unreadable.push_back({name, !stored   ? foreign_type(type.get())
+                                           : is_null ? "no data (null dataspace)"
+                                                     : "more than 8 dimensions"});
+    return;
+  }
+  const bool is_stepped = stepped_in_set_.count(name) != 0;
+  const Handle list = own(H5Dget_create_plist(dataset.get()), path);
+  if (H5Pget_layout(list.get()) != H5D_VIRTUAL || is_mapped(name)) {
+    add_array({dataset.get(), path, name, *stored, extents_of(space.get()), is_stepped});
+    return;
+  }
+  const std::string missing = others_.missing_source(list.get());
+  if (!missing.empty()) {
+    structure_.unreadable.push_back({name, "virtual, made of other files: " + missing});
+    return;
+  }
+  // Its length may depend on its sources.
+  const Handle whole = own(H5Dopen2(others_.with_others(), path.c_str(), H5P_DEFAULT), path);
+  const Handle extent = own(H5Dget_space(whole.get()), path);
+  add_array({whole.get(), path, name, *stored, extents_of(extent.get()), is_stepped});
+}
+
+void StructureReader::add_array(const FoundArray& found) {
+  if (!file_.log.is_there && found.extents.limits != found.extents.dims) {
+    const bool is_dimension = netcdf4::is_scale(found.dataset);
+    structure_.growing.push_back(
+        {is_dimension ? found.name.substr(found.name.rfind('/') + 1) : found.name, is_dimension});
+  }
+  ReadArray array = read_array(file_, dimensions_, found);
+  structure_.steps = std::max(structure_.steps, array.steps);
+  structure_.variables.push_back(std::move(array.variable));
+  structure_.arrangements.push_back(array.arrangement);
+}
+
+/// In a copy of a set's index by another program, a dataset may contain its elements itself: it is
+/// read as it is, wherever the parts are.
+void StructureReader::leave_copied_set() {
+  if (!structure_.set) {
+    return;
+  }
+  std::vector<std::string> copied;
+  bool has_virtual = false;
+  for (const StoredVariable& variable : structure_.variables) {
+    const std::string& name = variable.definition.name;
+    const bool is_scalar = !variable.definition.stepped && variable.definition.shape.empty();
+    if (is_mapped(name) && !is_scalar) {
+      has_virtual = has_virtual || variable.storage == "virtual";
+      if (variable.storage != "virtual") {
+        copied.push_back(name);
+      }
+    }
+  }
+  if (copied.empty()) {
+    return;
+  }
+  if (!has_virtual) {
+    structure_.set.reset();
+    mapped_.clear();
+    return;
+  }
+  structure_.set->leave(copied);
+}
+
+}  // namespace
+
+Structure read_structure(const OpenFile& file, OtherFiles& others, std::optional<PartSet> set) {
+  const QuietErrors quiet;
+  return StructureReader(file, others, std::move(set)).read();
+}
+
+}  // namespace sluice::layout::hdf5
