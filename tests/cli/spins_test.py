@@ -427,12 +427,12 @@ class Made(Spins):
         with open(os.path.join(folder, "atoms-coords.data"), "r+b") as file:
             file.seek(8 + 8 * len(places))
             file.write((numpy.arange(len(places))[:, None] * [0.0, 0, 3]).tobytes())  # a chain
-        options = ("--camera", "0,0,1", "--vdc-input", new(".in"))
-        for sizes in ("2.5", "{2.5, 3}"):
+        options = ("--frames", "2", "--camera", "0,0,1", "--vdc-input", new(".in"))
+        for sizes in ("2.5", "{2.5, 3}"):  # it took minutes
             with open(options[-1], "w") as file:
                 file.write(f"atom-sizes = {sizes}\n")
             pixels = self.pixels_of(folder, *options)[:, :780]
-            self.assertGreater((numpy.ptp(pixels, axis=2) > 60).sum(), 10000, "along its axis")
+            self.assertGreater((pixels < 200).sum(), 10000, "along its axis")
         for sizes in ("0", "{2.5, 0}", "-1", "nan", "inf"):
             with open(options[-1], "w") as file:
                 file.write(f"\natom-sizes = {sizes}\n")
