@@ -269,7 +269,11 @@ void RecordsImpl::fetch(std::uint64_t group) {
   std::uint64_t last = 0;
   const auto attempt = [&](auto&& work) { exec::agree(transport, exec::failure_of(work)); };
   attempt([&] {
-    check_group(group);
+    if (group >= groups()) {
+      throw Error(Code::out_of_bounds, path() + ": record group " +
+                                           std::to_string(static_cast<std::int64_t>(group)) +
+                                           " of " + std::to_string(groups()) + ", counted from 0");
+    }
     all = file_->shape(table_, group)[0];
     data_bytes = file_->shape(data_, group)[0];
     first = reader * all / readers;
@@ -296,14 +300,6 @@ void RecordsImpl::fetch(std::uint64_t group) {
                  {.start = {hull.offset}, .count = {hull.payload_bytes}}, group);
   hand_out(group, first, all);
   next_ = group + 1;
-}
-
-void RecordsImpl::check_group(std::uint64_t group) const {
-  if (group >= groups()) {
-    throw Error(Code::out_of_bounds, path() + ": record group " +
-                                         std::to_string(static_cast<std::int64_t>(group)) + " of " +
-                                         std::to_string(groups()) + ", counted from 0");
-  }
 }
 
 void RecordsImpl::check_rows(std::uint64_t group, std::uint64_t data_bytes) const {

@@ -67,7 +67,6 @@ class RecordsImpl {
                        std::int64_t count) const;
   void agree_on(int what);
   void put_all(Step& step);
-  void check_group(std::uint64_t group) const;
   void check_rows(std::uint64_t group, std::uint64_t data_bytes) const;
   void hand_out(std::uint64_t group, std::uint64_t first_part, std::uint64_t parts);
   void restart() noexcept;

@@ -18,6 +18,14 @@ using model::Dims;
 
 namespace {
 
+// How many values the ranks tell each other: the same on ranks that know the same variables.
+std::size_t flag_values(const Description& description, bool has_copies) {
+  return (has_copies ? 6 : 3) * description.definitions().size();
+}
+std::size_t joined_values(const Description& description, bool any_join, int ranks) {
+  return any_join ? JoinedPuts::told_values(description, ranks) : 0;
+}
+
 /// As model::check_block, without composing the text of an error.
 bool fits(const model::Box& box, const Dims& shape) noexcept {
   if (box.start.rank() != shape.rank() || box.count.rank() != shape.rank()) {
@@ -208,12 +216,6 @@ bool Puts::differ(const Description& description) {
   return present_signature_ != signature_;
 }
 
-/// The same on ranks that know the same variables.
-std::size_t Puts::told_values(const Description& description, bool any_join) const {
-  return (has_copies_ ? 6 : 3) * description.definitions().size() +
-         (any_join ? JoinedPuts::told_values(description, transport_.size()) : 0);
-}
-
 /// Flags of what is put now, then of what was put before a step that failed, then joined rows.
 void Puts::tell_all(const Description& description, bool any_join,
                     std::span<std::int64_t> told) const {
@@ -229,12 +231,14 @@ void Puts::tell_all(const Description& description, bool any_join,
   }
   if (any_join) {
     joined_.tell(description, transport_.rank(), transport_.size(),
-                 told.subspan(told_values(description, false)));
+                 told.subspan(flag_values(description, has_copies_)));
   }
 }
 
 void Puts::tell(const Description& description, std::span<std::int64_t> told) const {
-  if (told_values(description, join()) <= told.size()) {
+  const std::size_t values =
+      flag_values(description, has_copies_) + joined_values(description, join(), transport_.size());
+  if (values <= told.size()) {
     tell_all(description, join(), told);
   }
 }
@@ -244,8 +248,10 @@ void Puts::agree(const Description& description, bool any_join,
   const std::size_t count = description.definitions().size();
   touched_.assign(count, {});
   std::vector<std::int64_t> flags(told.begin(), told.end());
-  if (told_values(description, any_join) > told.size()) {
-    flags.assign(told_values(description, any_join), 0);
+  const std::size_t joined = flag_values(description, has_copies_);
+  const std::size_t values = joined + joined_values(description, any_join, transport_.size());
+  if (values > told.size()) {
+    flags.assign(values, 0);
     tell_all(description, any_join, flags);
     transport_.allreduce(flags, exec::Op::max);
   }
@@ -262,7 +268,7 @@ void Puts::agree(const Description& description, bool any_join,
   }
   if (any_join) {
     joined_.learn(description, transport_.rank(), transport_.size(),
-                  std::span(flags).subspan(told_values(description, false)));
+                  std::span(flags).subspan(joined));
   }
   signature_ = has_copies_ ? 0 : present_signature_;
   ++number_;

@@ -109,7 +109,6 @@ class Puts {
                       Check check);
 
  private:
-  std::size_t told_values(const Description& description, bool any_join) const;
   void tell_all(const Description& description, bool any_join, std::span<std::int64_t> told) const;
 
   std::uint64_t signature_of(const Description& description) const;

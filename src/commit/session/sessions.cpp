@@ -37,31 +37,28 @@ struct SessionFiles {
 
 Sessions::Sessions(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
                    const std::string& path, Opening opening, const Options& options)
-    : Sessions(transport, storage, agreed_place(transport, *storage, path), opening, options) {}
-
-Sessions::Sessions(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
-                   const FilePlace& place, Opening opening, const Options& options)
     : transport_(transport),
       storage_(std::move(storage)),
-      path_(place.path),
+      place_(agreed_place(transport, *storage_, path)),
       opening_(opening),
       options_(options),
       beside_(SessionFiles::of_thread()),
-      messages_(transport, path_),
+      messages_(transport, place_.path),
       homes_(transport.rank(), opening == Opening::read, calls_) {
   if (storage_->ranks_together() != 0) {
-    throw Error(Code::unsupported, path_ + ": sessions do not work with storage " +
+    throw Error(Code::unsupported, place_.path + ": sessions do not work with storage " +
                                        storage_->name() + ": use direct or posix");
   }
   Options chosen = options_;
   if (reads()) {
     chosen.writers = options_.readers;
   }
-  const plan::WriterChoice choice = choose_writers(chosen, place.facts);
+  const plan::WriterChoice choice = choose_writers(chosen, place_.facts);
   const plan::Topology topology = topology_of(transport_, choice);
   tiles_ = plan::SessionTiles(plan::writer_list(topology, choice), choice.tile_bytes);
   piece_bytes_ = session_piece_bytes(tiles_, options_.budget_bytes);
-  owner_ = std::make_unique<SessionOwner>(transport_, *storage_, path_, opening_, options_, tiles_);
+  owner_ = std::make_unique<SessionOwner>(transport_, *storage_, place_.path, opening_, options_,
+                                          tiles_);
   set_handlers();
   const std::lock_guard lock(beside_->mutex);
   beside_->files.push_back(this);
@@ -107,18 +104,18 @@ void Sessions::set_handlers() {
 
 void Sessions::require(bool is_reading, const char* what) const {
   if (!is_open_) {
-    throw Error(Code::wrong_state, path_ + ": " + what + ": is closed");
+    throw Error(Code::wrong_state, place_.path + ": " + what + ": is closed");
   }
   if (is_reading != reads()) {
-    throw Error(Code::wrong_state,
-                path_ + ": " + what + ": was opened for " + (reads() ? "reading" : "writing"));
+    throw Error(Code::wrong_state, place_.path + ": " + what + ": was opened for " +
+                                       (reads() ? "reading" : "writing"));
   }
 }
 
 SessionPart Sessions::start(const plan::ByteRange& range, Handlers handlers) {
   require(reads(), "session");
   if (range.offset > (std::uint64_t{1} << 63) - range.bytes || range.bytes >> 63 != 0) {
-    throw Error(Code::out_of_bounds, path_ + ": session: ends beyond the largest file");
+    throw Error(Code::out_of_bounds, place_.path + ": session: ends beyond the largest file");
   }
   const std::lock_guard lock(mutex_);
   const std::vector<int> owners = tiles_.owners_of(range);
@@ -157,8 +154,8 @@ void require_inside(const std::string& path, const char* what, const plan::ByteR
 void Sessions::write(const SessionPart& part, std::uint64_t offset,
                      std::span<const std::byte> bytes) {
   require(false, "write");
-  require_inside(path_, "write", part.range, offset, bytes.size());
-  exec::refuse_device_memory(bytes.data(), [&] { return path_ + ": write"; });
+  require_inside(place_.path, "write", part.range, offset, bytes.size());
+  exec::refuse_device_memory(bytes.data(), [&] { return place_.path + ": write"; });
   std::unique_lock lock(mutex_);
   std::uint64_t given = give_some(part, offset, bytes);
   while (given < bytes.size()) {
@@ -170,8 +167,8 @@ void Sessions::write(const SessionPart& part, std::uint64_t offset,
 std::uint64_t Sessions::write_some(const SessionPart& part, std::uint64_t offset,
                                    std::span<const std::byte> bytes) {
   require(false, "write");
-  require_inside(path_, "write", part.range, offset, bytes.size());
-  exec::refuse_device_memory(bytes.data(), [&] { return path_ + ": write"; });
+  require_inside(place_.path, "write", part.range, offset, bytes.size());
+  exec::refuse_device_memory(bytes.data(), [&] { return place_.path + ": write"; });
   const std::lock_guard lock(mutex_);
   return give_some(part, offset, bytes);
 }
@@ -275,7 +272,7 @@ void Sessions::make_room(std::unique_lock<std::mutex>& lock, std::uint64_t bytes
 
 void Sessions::expire(const std::string& what) const {
   throw Error(Code::timeout,
-              exec::rank_prefix(transport_.rank()) + path_ + ": waited " +
+              exec::rank_prefix(transport_.rank()) + place_.path + ": waited " +
                   std::to_string(options_.timeout_s) + " s for " + what,
               transport_.rank());
 }
@@ -283,8 +280,8 @@ void Sessions::expire(const std::string& what) const {
 void Sessions::read(const SessionPart& part, std::uint64_t offset, std::span<std::byte> into,
                     Done done) {
   require(true, "read");
-  require_inside(path_, "read", part.range, offset, into.size());
-  exec::refuse_device_memory(into.data(), [&] { return path_ + ": read"; });
+  require_inside(place_.path, "read", part.range, offset, into.size());
+  exec::refuse_device_memory(into.data(), [&] { return place_.path + ": read"; });
   std::vector<plan::ByteRange> pieces;
   for (std::uint64_t at = offset; at < offset + into.size(); at = pieces.back().end()) {
     pieces.push_back(piece_at(at, offset + into.size()));
@@ -300,7 +297,7 @@ void Sessions::end(const SessionPart& part) {
   require(true, "end of a session");
   const std::lock_guard lock(mutex_);
   if (homes_.find(part) == nullptr) {
-    throw Error(Code::wrong_state, path_ +
+    throw Error(Code::wrong_state, place_.path +
                                        ": end of a session: the session is not one that this "
                                        "rank has begun");
   }
@@ -368,7 +365,7 @@ void Sessions::until(const std::string& what, Ready&& ready) {
 
 void Sessions::poll() {
   if (!is_open_) {
-    throw Error(Code::wrong_state, path_ + ": poll: is closed");
+    throw Error(Code::wrong_state, place_.path + ": poll: is closed");
   }
   {
     const std::lock_guard lock(mutex_);
@@ -379,7 +376,7 @@ void Sessions::poll() {
 
 void Sessions::wait(const SessionPart& part) {
   if (part.key.home != transport_.rank()) {
-    throw Error(Code::wrong_state, path_ + ": wait: the session was begun by rank " +
+    throw Error(Code::wrong_state, place_.path + ": wait: the session was begun by rank " +
                                        std::to_string(part.key.home) + ", which waits for it");
   }
   std::exception_ptr failure;
@@ -460,7 +457,7 @@ void Sessions::close(const SessionPart& part) {
 
 void Sessions::close() {
   if (!is_open_) {
-    throw Error(Code::wrong_state, path_ + ": is closed already");
+    throw Error(Code::wrong_state, place_.path + ": is closed already");
   }
   std::exception_ptr failure;
   try {
@@ -487,7 +484,7 @@ void Sessions::close() {
   owner_->close();
   if (opening_ != Opening::read && transport_.rank() == 0 &&
       options_.durability != Durability::none) {
-    storage_->sync_directory(path_);
+    storage_->sync_directory(place_.path);
   }
   if (failure) {
     std::rethrow_exception(failure);

@@ -51,7 +51,7 @@ class Sessions {
   Sessions(const Sessions&) = delete;
   Sessions& operator=(const Sessions&) = delete;
 
-  const std::string& path() const noexcept { return path_; }
+  const std::string& path() const noexcept { return place_.path; }
   bool reads() const noexcept { return opening_ == Opening::read; }
   bool is_open() const noexcept { return is_open_; }
 
@@ -100,12 +100,9 @@ class Sessions {
   void end_all(const std::optional<SessionKey>& only);
   std::exception_ptr failure_of(const std::optional<SessionKey>& only);
 
-  Sessions(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
-           const FilePlace& place, Opening opening, const Options& options);
-
   exec::Transport& transport_;
   const std::shared_ptr<storage::Storage> storage_;
-  const std::string path_;
+  const FilePlace place_;
   const Opening opening_;
   const Options options_;
   const storage::OwnProcess process_;
