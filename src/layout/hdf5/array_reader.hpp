@@ -1,8 +1,8 @@
 // What one dataset is as a variable: its type, the shape of a step, tiles, filters, fill value.
 //
-// Invariants: nothing is read of a dataset but its description. Where another program's copy of a
-// variable lies otherwise than Sluice writes it, the variable is neither placeable nor has it
-// filters: it is read through libhdf5.
+// Invariants: nothing is read of a dataset but its description. Where a step of another program's
+// copy is not made of whole tiles, the variable is neither placeable nor has it filters: it is read
+// through libhdf5.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct Arrangement {
   bool is_in_characters = false;
   /// Rows between steps that follow one another in the dataset; 0: they are stacked.
   std::uint64_t slot = 0;
-  /// Are elements of it in the parts of a set?
+  /// Does the set, if any of it is still read, name it?
   bool is_mapped = false;
 };
 

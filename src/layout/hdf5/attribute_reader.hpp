@@ -1,8 +1,9 @@
-// The attributes of a file, its groups and its variables, in the order of their owners.
+// The attributes of a file, its groups and its variables, in the order of their owners; those of
+// times and iterations last.
 //
 // Invariants: what netCDF, dimension scales and this library keep for themselves is not returned.
-// An attribute that cannot be represented is reported as unread; if the last commit says that it is
-// Sluice's, an Error is thrown.
+// An attribute that cannot be represented is reported as unread, and so is one that cannot be read,
+// unless the last commit says that it is Sluice's: then an Error is thrown.
 #pragma once
 
 #include <string>
