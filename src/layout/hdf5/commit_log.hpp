@@ -1,8 +1,8 @@
 // The library's own group /sluice in a file being planned: a row for each commit, and the words of
 // the checksum records (layout/hdf5/log).
 //
-// Invariants: a commit rewrites at most one chunk of rows in place; words of checksums are only
-// added, in chunks that no earlier commit has used.
+// Invariants: a commit rewrites at most one chunk of rows in place (but one that drops steps, all);
+// words of checksums are only added, in chunks that no earlier commit has used.
 #pragma once
 
 #include <cstdint>

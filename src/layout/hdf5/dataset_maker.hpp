@@ -2,7 +2,8 @@
 // chunks those with steps or filters.
 //
 // Invariant: all space for values is allocated by libhdf5, and none is filled: values come from the
-// ranks. (Only a partial variable that gets no values is left without space.)
+// ranks. (A partial variable that gets no values is left without space, and so are a coordinate
+// variable until its values come and chunks of rows that a step does not have.)
 #pragma once
 
 #include <cstdint>

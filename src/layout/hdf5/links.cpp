@@ -217,8 +217,6 @@ void make_group_like(hid_t from, hid_t into, const std::string& path) {
   own(H5Gcreate2(into, path.c_str(), H5P_DEFAULT, list.get(), H5P_DEFAULT), path);
 }
 
-// Made anew: H5Ocopy of libhdf5 1.10 leaves a header that newer ones refuse where the type is
-// opaque.
 Handle ordered_list(hid_t kind) {
   Handle list = own(H5Pcreate(kind), "creation list");
   check(H5Pset_link_creation_order(list.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
@@ -236,6 +234,8 @@ void make_groups_above(hid_t file, const std::string& path, hid_t list) {
   }
 }
 
+// Made anew: H5Ocopy of libhdf5 1.10 leaves a header that newer ones refuse where the type is
+// opaque.
 void commit_type_like(hid_t from, hid_t into, const std::string& path) {
   const Handle held = own(H5Topen2(from, path.c_str(), H5P_DEFAULT), path);
   const Handle type = own(H5Tcopy(held.get()), path);

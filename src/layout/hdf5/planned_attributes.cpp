@@ -1,7 +1,6 @@
 #include "layout/hdf5/planned_attributes.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "layout/hdf5/attributes.hpp"
@@ -11,15 +10,14 @@
 namespace sluice::layout::hdf5 {
 
 void PlannedAttributes::apply(bool has_time) {
-  std::vector<model::Attribute> waiting;
-  for (model::Attribute& attribute : waiting_) {
-    if (apply(attribute, has_time)) {
-      applied_.push_back(std::move(attribute));
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    if (apply(*at, has_time)) {
+      applied_.push_back(std::move(*at));
+      at = waiting_.erase(at);
     } else {
-      waiting.push_back(std::move(attribute));  // until a commit creates its owner
+      ++at;  // until a commit creates its owner
     }
   }
-  waiting_ = std::move(waiting);
 }
 
 bool PlannedAttributes::apply(const model::Attribute& attribute, bool has_time) {

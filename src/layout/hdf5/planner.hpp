@@ -3,7 +3,7 @@
 // planner.
 //
 // Invariants: all additions to the file go through one PlannedFile; abandon() takes the file and
-// every part back to the last committed() state.
+// every part back to the last committed() state, but for steps that were dropped.
 #pragma once
 
 #include <deque>

@@ -62,7 +62,7 @@ bool is_coordinate(Profile profile, const model::Definition& definition);
 /// for a link, and not used by anything but the dimension's coordinate variable?
 bool may_have_scale(Profile profile, const netcdf4::Use& use,
                     std::span<const model::Definition> definitions);
-/// Has a file with `definitions` dimension scales? Always in netCDF-4, where they are optional if
+/// Has a file with `definitions` dimension scales? Always in netCDF-4; where they are optional, if
 /// the caller names dimensions.
 bool uses_scales(Profile profile, std::span<const model::Definition> definitions);
 /// Has every one of the dimensions `uses` a scale, or can it get one? Always in netCDF-4.

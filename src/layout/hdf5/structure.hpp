@@ -2,8 +2,8 @@
 //
 // Invariants: the groups of steps are not entered, as their number has no bound; prototypes
 // describe them. A dataset with several names is read once. One that fails to be read is an Error
-// if the last commit says that it is Sluice's, and so is an unreadable link in a file of Sluice; all
-// else that is no variable is listed with its reason.
+// if the last commit says that it is Sluice's, and so is an unreadable link in a file of Sluice.
+// All else that is no variable is listed with its reason.
 #pragma once
 
 #include <cstdint>

@@ -182,17 +182,19 @@ std::vector<vtkhdf::Array> VtkhdfSteps::arrays(const CommitRequest& request) {
     array.slot = variables_[v].slot;
     array.touched = !d.stepped;
     array.rows = d.stepped ? 0 : d.shape[0];
+    bool is_put = false;
     for (const Touched& touched : request.touched) {
       if (touched.variable == v) {
-        array.touched = true;
+        is_put = array.touched = true;
         array.rows = touched.shape.empty() ? d.shape[0] : touched.shape[0];
         array.parts = touched.parts;
       }
     }
     if (!d.stepped) {
-      std::vector<std::uint64_t>& known = parts_[v];
-      known = array.parts.empty() ? known : array.parts;
-      array.parts = known;
+      if (is_put) {
+        parts_[v] = array.parts;  // also where a commit before, which failed, had others
+      }
+      array.parts = parts_[v];
     }
     arrays.push_back(std::move(array));
   }
@@ -225,12 +227,13 @@ void VtkhdfSteps::describe_static(const CommitRequest& request, std::uint64_t st
 }
 
 void VtkhdfSteps::append(const CommitRequest& request, std::uint64_t step) {
-  const vtkhdf::Kind kind = this->kind();
-  if (kind == vtkhdf::Kind::none) {
+  if (file_.profile() != Profile::vtkhdf) {
     return;
   }
+  const vtkhdf::Kind kind = this->kind();
+  // Also before the type is set: fixed arrays tell their parts once.
   const std::vector<vtkhdf::Array> arrays = this->arrays(request);
-  if (arrays.empty()) {
+  if (kind == vtkhdf::Kind::none || arrays.empty()) {
     return;
   }
   const vtkhdf::Before before{step, length_of(file_.id(), counts_name),
