@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "layout/hdf5/library.hpp"
+#include "session.hpp"
 #include "storage/endings.hpp"
 #include "text/text.hpp"
 #include "verb.hpp"
@@ -193,8 +194,10 @@ class Guard {
  private:
   /// Once there is something to remove. Launchers end all processes of a rank at once, so that the
   /// parent has no time for it: this one is in a session of its own, with the signals blocked.
+  /// Without a launcher a parent that was killed leaves it: the next run, which may have begun,
+  /// must not lose its own.
   void start_cleaner() {
-    if (cleaner_ != 0 || leftovers_.used.load() == 0) {
+    if (cleaner_ != 0 || leftovers_.used.load() == 0 || !has_launcher()) {
       return;
     }
     cleaner_ = fork();

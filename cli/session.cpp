@@ -38,11 +38,6 @@ std::optional<std::string_view> variable(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string_view>(value);
 }
 
-bool has_launcher() {
-  return std::any_of(launcher_variables.begin(), launcher_variables.end(),
-                     [](const char* name) { return variable(name).has_value(); });
-}
-
 /// Does the launcher say that there is one rank? A launcher may run in a rank of another one, whose
 /// variables are still there: each of them has to say so.
 bool is_single() {
@@ -126,6 +121,11 @@ int run_alone(const Run& body, storage::Storage& storage) {
 }
 
 }  // namespace
+
+bool has_launcher() {
+  return std::any_of(launcher_variables.begin(), launcher_variables.end(),
+                     [](const char* name) { return variable(name).has_value(); });
+}
 
 bool is_mpi_declined() { return variable("SLUICE_MPI") == "none"; }
 

@@ -18,6 +18,8 @@ namespace sluice::cli {
 /// loaded, that is an error; else the first rank runs `body` alone.
 int run_session(int* argc, char*** argv, bool needs_mpi, const Run& body);
 
+/// Was this process started by a launcher of MPI, by its variables?
+bool has_launcher();
 /// Is SLUICE_MPI=none: does this process work alone whatever the launcher says?
 bool is_mpi_declined();
 
