@@ -7,7 +7,7 @@
 #include <sluice/records.hpp>
 #include <string>
 
-#include "storage/scratch.hpp"
+#include "support/shared_scratch.hpp"
 
 namespace sluice::test {
 namespace {
@@ -17,15 +17,7 @@ class MpiRecords : public testing::Test {
   MpiRecords() {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
-    std::string name(4096, '\0');
-    if (rank_ == 0) {
-      scratch_ = std::make_unique<storage::Scratch>();
-      name.replace(0, scratch_->folder().size(), scratch_->folder());
-    }
-    MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
-    path_ = name.c_str() + std::string("/ranks.rec");
   }
-  ~MpiRecords() override { MPI_Barrier(MPI_COMM_WORLD); }
 
   /// Rank r writes r + 1 values a group: r, and then 100 r + group as often as there is room.
   void write_by_cpp(int groups) const {
@@ -42,8 +34,8 @@ class MpiRecords : public testing::Test {
 
   int rank_ = 0;
   int ranks_ = 1;
-  std::string path_;
-  std::unique_ptr<storage::Scratch> scratch_;
+  SharedScratch scratch_;
+  const std::string path_ = scratch_ / "ranks.rec";
 };
 
 TEST_F(MpiRecords, CReadsWhatCppWrote) {

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "sessions/local_sessions.hpp"
-#include "storage/scratch.hpp"
+#include "support/shared_scratch.hpp"
 
 namespace sluice::test {
 namespace {
@@ -19,17 +19,9 @@ class MpiSessions : public testing::Test {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
     options_.timeout_s = 60;
     options_.tile_bytes = 64 << 10;
-    std::string name(4096, '\0');
-    if (rank_ == 0) {
-      scratch_ = std::make_unique<storage::Scratch>();
-      name.replace(0, scratch_->folder().size(), scratch_->folder());
-    }
-    MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
-    folder_ = name.c_str();
   }
-  ~MpiSessions() override { MPI_Barrier(MPI_COMM_WORLD); }
 
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string path(const std::string& name) const { return scratch_ / name; }
   SessionFile open(const std::string& name, Mode mode) {
     return SessionFile(MPI_COMM_WORLD, path(name), mode, options_);
   }
@@ -52,8 +44,7 @@ class MpiSessions : public testing::Test {
   int rank_ = 0;
   int ranks_ = 1;
   Options options_;
-  std::string folder_;
-  std::unique_ptr<storage::Scratch> scratch_;
+  SharedScratch scratch_;
 };
 
 TEST_F(MpiSessions, complete_comes_while_everybody_polls) {
