@@ -4,8 +4,8 @@
 #include <iterator>
 
 #include "layout/hdf5/log.hpp"
+#include "layout/hdf5/openpmd_attributes.hpp"
 #include "layout/openpmd/attributes.hpp"
-#include "layout/openpmd/write.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -58,7 +58,7 @@ std::uint64_t OpenpmdSteps::number(std::uint64_t step) {
 void OpenpmdSteps::write_root() {
   const Handle root = own(H5Gopen2(file_.id(), "/", H5P_DEFAULT), "/");
   for (const model::Attribute& attribute : openpmd::attributes_of_file()) {
-    openpmd::write_attribute(root.get(), attribute.name, attribute.value);
+    write_openpmd_attribute(root.get(), attribute.name, attribute.value);
   }
 }
 
@@ -74,7 +74,7 @@ void OpenpmdSteps::make_group(double time) {
                  return a.owner == time_name && a.name != time_name && !variables_.has(time_name);
                });
   for (const model::Attribute& attribute : attributes) {
-    openpmd::write_attribute(group.get(), attribute.name, attribute.value);
+    write_openpmd_attribute(group.get(), attribute.name, attribute.value);
   }
 }
 
@@ -101,7 +101,7 @@ void OpenpmdSteps::write_attributes(const CommitRequest& request) {
       }
       holder = own(H5Oopen(file_.id(), object.c_str(), H5P_DEFAULT), object);
     }
-    openpmd::write_attribute(holder.get(), attribute.name, attribute.value);
+    write_openpmd_attribute(holder.get(), attribute.name, attribute.value);
   }
 }
 

@@ -5,11 +5,11 @@
 #include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/fill.hpp"
 #include "layout/hdf5/log.hpp"
+#include "layout/hdf5/openpmd_attributes.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/lengths.hpp"
 #include "layout/netcdf4/scales.hpp"
 #include "layout/openpmd/rules.hpp"
-#include "layout/openpmd/write.hpp"
 #include "model/kinds.hpp"
 #include "model/name.hpp"
 
@@ -153,7 +153,7 @@ void write_attribute_of(Profile profile, hid_t owner, const std::string& name,
   if (profile == Profile::netcdf4) {
     netcdf4::write_attribute(owner, name, value);
   } else if (profile == Profile::openpmd) {
-    openpmd::write_attribute(owner, name, value);
+    write_openpmd_attribute(owner, name, value);
   } else {
     write_attribute(owner, name, value);
   }
