@@ -6,8 +6,8 @@
 
 #include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/dataset_facts.hpp"
+#include "layout/hdf5/scales.hpp"
 #include "layout/hdf5/types.hpp"
-#include "layout/netcdf4/scales.hpp"
 #include "layout/openpmd/rules.hpp"
 #include "layout/vtkhdf/rules.hpp"
 #include "model/kinds.hpp"
@@ -52,7 +52,7 @@ bool is_list_of_lists(hid_t object, const std::string& name) {
 /// CLASS and NAME have other uses too (images).
 bool is_internal(hid_t object, const std::string& name) {
   if (name == "CLASS" || name == "NAME") {
-    return netcdf4::is_scale(object);
+    return is_scale(object);
   }
   return is_own_attribute(name);
 }
@@ -73,7 +73,7 @@ herr_t take_attribute(hid_t object, const char* name, const H5A_info_t*, void* i
       }
       const auto* number = std::get_if<std::int32_t>(&*value);
       const bool is_zero_or_one = number != nullptr && (*number == 0 || *number == 1);
-      if (found.has_flags && is_zero_or_one && netcdf4::is_flag(object, name)) {
+      if (found.has_flags && is_zero_or_one && is_flag(object, name)) {
         value = *number != 0;
       }
       found.attributes->push_back({found.owner, name, std::move(*value)});

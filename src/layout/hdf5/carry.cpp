@@ -13,8 +13,8 @@
 #include "layout/hdf5/links.hpp"
 #include "layout/hdf5/log.hpp"
 #include "layout/hdf5/references.hpp"
+#include "layout/hdf5/scales.hpp"
 #include "layout/hdf5/step_groups.hpp"
-#include "layout/netcdf4/scales.hpp"
 #include "layout/rounding.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -168,7 +168,7 @@ class Carrier {
       return false;
     }
     const Handle dataset = own(H5Dopen2(from_.get(), path.c_str(), H5P_DEFAULT), path);
-    if (!netcdf4::is_plain_scale(dataset.get())) {
+    if (!is_plain_scale(dataset.get())) {
       return false;
     }
     return std::none_of(links_.begin(), links_.end(), [&](const NamedLink& link) {
@@ -177,7 +177,7 @@ class Carrier {
         return false;
       }
       const Handle user = own(H5Dopen2(from_.get(), link.path.c_str(), H5P_DEFAULT), link.path);
-      const auto names = netcdf4::dimension_names(from_.get(), user.get(), link.path);
+      const auto names = dimension_names(from_.get(), user.get(), link.path);
       return std::find(names.begin(), names.end(), path) != names.end();
     });
   }
@@ -299,12 +299,12 @@ class Carrier {
   /// Can scales be added? The names of dimensions are part of what Sluice has committed, and where
   /// its variable has no labels, they would come from the scales.
   bool may_have_scales(hid_t dataset, const std::string& path) const {
-    return copied_.count(path) != 0 || !netcdf4::dimension_labels(dataset).empty();
+    return copied_.count(path) != 0 || !dimension_labels(dataset).empty();
   }
 
   /// Labels of dimensions are copied, but to netCDF, which has scales for them.
   bool is_kept_otherwise(const std::string& name) const {
-    return name == netcdf4::labels_name ? is_netcdf_ : is_own_attribute(name);
+    return name == labels_name ? is_netcdf_ : is_own_attribute(name);
   }
 
   /// How a variable was rounded, where it is rounded once more.
@@ -323,9 +323,8 @@ class Carrier {
     const std::string what = owner + ": attribute " + name;
     const bool is_there = is_yes(H5Aexists(new_object, name.c_str()), what);
     const bool is_of_scale = name == "CLASS" || name == "NAME";
-    const bool is_decided =
-        is_there ? netcdf4::is_scale(new_object)
-                 : netcdf4::is_scale(old_object) && !may_have_scales(new_object, owner);
+    const bool is_decided = is_there ? is_scale(new_object)
+                                     : is_scale(old_object) && !may_have_scales(new_object, owner);
     // Sluice writes it in the type of its variable.
     const bool is_own_fill = name == "_FillValue" && is_there && copied_.count(owner) == 0;
     if (is_kept_otherwise(name) || (is_of_scale && is_decided) || is_own_fill ||
@@ -363,7 +362,7 @@ class Carrier {
   static bool is_flag_of_netcdf(hid_t old_object, hid_t new_object, const std::string& name) {
     const Handle made = own(H5Aopen(new_object, name.c_str(), H5P_DEFAULT), name);
     const Handle type = own(H5Aget_type(made.get()), name);
-    return H5Tget_class(type.get()) == H5T_ENUM && netcdf4::is_flag(old_object, name);
+    return H5Tget_class(type.get()) == H5T_ENUM && is_flag(old_object, name);
   }
 
   static bool is_alike(hid_t object, const std::string& name, hid_t type, hid_t space) {
@@ -426,7 +425,7 @@ class Carrier {
   }
 
   void attach_scales() {
-    netcdf4::Scales scales;
+    Scales scales;
     scales.load(into_.get());
     for (const NamedLink& link : links_) {
       if (link.target != Target::dataset || names_.at(link.identity) != link.path) {
@@ -440,12 +439,11 @@ class Carrier {
             own(H5Dopen2(from_.get(), link.path.c_str(), H5P_DEFAULT), link.path);
         const Handle new_one =
             own(H5Dopen2(into_.get(), link.path.c_str(), H5P_DEFAULT), link.path);
-        if (!netcdf4::is_attached(old_one.get(), link.path) ||
-            netcdf4::is_attached(new_one.get(), link.path) ||
+        if (!is_attached(old_one.get(), link.path) || is_attached(new_one.get(), link.path) ||
             !may_have_scales(new_one.get(), link.path)) {
           return;
         }
-        const auto names = netcdf4::dimension_names(from_.get(), old_one.get(), link.path);
+        const auto names = dimension_names(from_.get(), old_one.get(), link.path);
         if (names.empty() || !std::all_of(names.begin(), names.end(), [&](const std::string& name) {
               return scales.has(name);
             })) {

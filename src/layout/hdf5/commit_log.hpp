@@ -9,7 +9,7 @@
 
 #include "layout/hdf5/log.hpp"
 #include "layout/hdf5/planned_file.hpp"
-#include "layout/netcdf4/scales.hpp"
+#include "layout/hdf5/scales.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -23,7 +23,7 @@ class CommitLog {
   };
 
   /// `scales`: those of the file. In netCDF-4 the library's own datasets have some, too.
-  CommitLog(PlannedFile& file, netcdf4::Scales& scales) : file_(file), scales_(scales) {}
+  CommitLog(PlannedFile& file, Scales& scales) : file_(file), scales_(scales) {}
 
   /// Makes the group in a new file.
   void make();
@@ -45,7 +45,7 @@ class CommitLog {
   hid_t commits() { return file_.opened(commits_, commits_name, 2); }
 
   PlannedFile& file_;
-  netcdf4::Scales& scales_;
+  Scales& scales_;
   Handle commits_;
   Handle checksums_;
   Counters counters_;

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "layout/netcdf4/scales.hpp"
+#include "layout/hdf5/scales.hpp"
 #include "model/name.hpp"
 
 namespace sluice::layout::hdf5 {
 
 /// Of a scale with several dimensions; none of any other dataset.
 std::vector<std::string> DimensionNames::by_number(hid_t dataset) {
-  const std::vector<std::int32_t> numbers = netcdf4::dimension_numbers(dataset);
+  const std::vector<std::int32_t> numbers = dimension_numbers(dataset);
   if (!numbers.empty() && !numbered_scales_) {
-    numbered_scales_ = netcdf4::numbered_scales(file_.hdf5);
+    numbered_scales_ = numbered_scales(file_.hdf5);
   }
   std::vector<std::string> names;
   for (const std::int32_t number : numbers) {
@@ -24,12 +24,12 @@ std::vector<std::string> DimensionNames::by_number(hid_t dataset) {
 
 std::vector<std::string> DimensionNames::of(hid_t dataset, const std::string& name, int rank,
                                             bool has_characters) {
-  std::vector<std::string> names = netcdf4::dimension_labels(dataset);
+  std::vector<std::string> names = dimension_labels(dataset);
   if (names.empty() && rank > 1) {
     names = by_number(dataset);
   }
   if (names.empty()) {
-    names = netcdf4::dimension_names(file_.hdf5, dataset, name);
+    names = dimension_names(file_.hdf5, dataset, name);
   }
   const auto count = static_cast<std::ptrdiff_t>(names.size()) - rank;
   if (count > 0 && has_characters) {

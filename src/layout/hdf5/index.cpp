@@ -11,9 +11,9 @@
 #include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/driver.hpp"
 #include "layout/hdf5/links.hpp"
+#include "layout/hdf5/scales.hpp"
 #include "layout/hdf5/signature.hpp"
 #include "layout/hdf5/types.hpp"
-#include "layout/netcdf4/scales.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -124,7 +124,7 @@ class IndexWriter {
     write_attribute(group.get(), set_id_name, std::bit_cast<std::int64_t>(index_.set->id));
     if (is_netcdf()) {
       write_attribute(group.get(), layout_attribute, std::string(profile_name(index_.profile)));
-      netcdf4::write_properties(hdf5_.get());
+      write_netcdf_properties(hdf5_.get());
     }
     std::vector<std::uint64_t> rows;
     for (const CommitRow& row : index_.commits) {
@@ -173,7 +173,7 @@ class IndexWriter {
             time_name);
     }
     if (is_netcdf()) {
-      netcdf4::write_attribute(dataset.get(), "units", std::string("1"));
+      write_netcdf_attribute(dataset.get(), "units", std::string("1"));
     }
     scales_.make_coordinate(dataset.get(), time_name);
   }
@@ -277,7 +277,7 @@ class IndexWriter {
   DriverState state_;
   Handle hdf5_;
   Handle group_list_;
-  netcdf4::Scales scales_;
+  Scales scales_;
 };
 
 }  // namespace

@@ -96,8 +96,7 @@ void PlannedDimensions::replace_scale(const std::string& name,
   make_dataset();
   for (std::uint32_t v = 0; v < variables_.size() && is_taken; ++v) {
     const std::string& other = variables_.definition(v).name;
-    if (variables_[v].exists && !scales_.has(other) &&
-        !netcdf4::is_attached(variables_.dataset(v), other)) {
+    if (variables_[v].exists && !scales_.has(other) && !is_attached(variables_.dataset(v), other)) {
       attach(v);
     }
   }
@@ -110,7 +109,7 @@ void PlannedDimensions::make_time() {
     has_time_ = true;
     file_.note_new_contents();
     if (is_netcdf()) {
-      netcdf4::write_attribute(time_.get(), "units", std::string("1"));
+      write_netcdf_attribute(time_.get(), "units", std::string("1"));
     }
     if (uses_scales(file_.profile(), variables_.definitions())) {
       scales_.make_coordinate(time_.get(), time_name);

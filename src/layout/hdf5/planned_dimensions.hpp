@@ -11,14 +11,14 @@
 #include <string>
 
 #include "layout/hdf5/dataset_maker.hpp"
-#include "layout/netcdf4/scales.hpp"
+#include "layout/hdf5/scales.hpp"
 
 namespace sluice::layout::hdf5 {
 
 class PlannedDimensions {
  public:
   PlannedDimensions(PlannedFile& file, PlannedVariables& variables, DatasetMaker& datasets,
-                    netcdf4::Scales& scales)
+                    Scales& scales)
       : file_(file), variables_(variables), datasets_(datasets), scales_(scales) {}
 
   /// Reads the scales of a file that was opened.
@@ -53,7 +53,7 @@ class PlannedDimensions {
   PlannedFile& file_;
   PlannedVariables& variables_;
   DatasetMaker& datasets_;
-  netcdf4::Scales& scales_;
+  Scales& scales_;
   Handle time_;
   bool has_time_ = false;
 };

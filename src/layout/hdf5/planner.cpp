@@ -94,7 +94,7 @@ void Hdf5Planner::open_new() {
   scales_.clear();
   log_.make();
   if (file_.profile() == Profile::netcdf4) {
-    netcdf4::write_properties(file_.id());
+    write_netcdf_properties(file_.id());
   }
   grouped_.write_root();
   file_.note_new_contents();

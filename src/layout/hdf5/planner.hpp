@@ -18,8 +18,8 @@
 #include "layout/hdf5/planned_dimensions.hpp"
 #include "layout/hdf5/planned_file.hpp"
 #include "layout/hdf5/planned_variables.hpp"
+#include "layout/hdf5/scales.hpp"
 #include "layout/hdf5/vtkhdf_steps.hpp"
-#include "layout/netcdf4/scales.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -82,7 +82,7 @@ class Hdf5Planner final : public Planner {
   PlannedFile file_;
   PlannedVariables variables_;
   PlannedAttributes attributes_;
-  netcdf4::Scales scales_;
+  Scales scales_;
   CommitLog log_;
   GroupedSteps grouped_;
   VtkhdfSteps vtkhdf_;

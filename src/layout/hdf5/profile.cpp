@@ -6,9 +6,9 @@
 #include "layout/hdf5/fill.hpp"
 #include "layout/hdf5/log.hpp"
 #include "layout/hdf5/openpmd_attributes.hpp"
+#include "layout/hdf5/scales.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/lengths.hpp"
-#include "layout/netcdf4/scales.hpp"
 #include "layout/openpmd/rules.hpp"
 #include "model/kinds.hpp"
 #include "model/name.hpp"
@@ -114,7 +114,7 @@ bool uses_scales(Profile profile, std::span<const model::Definition> definitions
 }
 
 bool may_have_scales(Profile profile, std::span<const netcdf4::Use> uses,
-                     std::span<const model::Definition> definitions, const netcdf4::Scales& scales,
+                     std::span<const model::Definition> definitions, const Scales& scales,
                      bool has_time) {
   if (profile == Profile::netcdf4) {
     return true;
@@ -151,7 +151,7 @@ Handle creation_list(Profile profile, const model::Definition& definition) {
 void write_attribute_of(Profile profile, hid_t owner, const std::string& name,
                         const model::AttributeValue& value) {
   if (profile == Profile::netcdf4) {
-    netcdf4::write_attribute(owner, name, value);
+    write_netcdf_attribute(owner, name, value);
   } else if (profile == Profile::openpmd) {
     write_openpmd_attribute(owner, name, value);
   } else {
@@ -173,12 +173,12 @@ void mark(Profile profile, hid_t dataset, const model::Definition& definition) {
     for (const netcdf4::Use& use : uses_of(profile, definition)) {
       labels.push_back(use.name);
     }
-    write_attribute(dataset, netcdf4::labels_name, labels);
+    write_attribute(dataset, labels_name, labels);
   }
   if (profile == Profile::netcdf4 && definition.type.kind == Kind::boolean) {
-    netcdf4::write_attribute(dataset, flag_attribute, std::string(flag_type));
+    write_netcdf_attribute(dataset, flag_attribute, std::string(flag_type));
   } else if (profile == Profile::netcdf4 && definition.type.kind == Kind::string) {
-    netcdf4::write_attribute(dataset, text_attribute, std::string(text_encoding));
+    write_netcdf_attribute(dataset, text_attribute, std::string(text_encoding));
   }
 }
 

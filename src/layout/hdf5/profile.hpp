@@ -13,11 +13,9 @@
 #include "layout/netcdf4/rules.hpp"
 #include "model/definition.hpp"
 
-namespace sluice::layout::netcdf4 {
-class Scales;
-}
-
 namespace sluice::layout::hdf5 {
+
+class Scales;
 
 /// The arrangement of the objects of a file.
 enum class Profile : std::uint8_t {
@@ -68,7 +66,7 @@ bool uses_scales(Profile profile, std::span<const model::Definition> definitions
 /// Has every one of the dimensions `uses` a scale, or can it get one? Always in netCDF-4.
 /// `has_time`: there is the library's own `time`, which can be the scale of the steps.
 bool may_have_scales(Profile profile, std::span<const netcdf4::Use> uses,
-                     std::span<const model::Definition> definitions, const netcdf4::Scales& scales,
+                     std::span<const model::Definition> definitions, const Scales& scales,
                      bool has_time);
 /// openPMD: is it the number of an iteration, and no attribute of the file?
 bool is_iteration(Profile profile, const model::Attribute& attribute);

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "layout/hdf5/links.hpp"
+#include "layout/hdf5/scales.hpp"
 #include "layout/hdf5/step_groups.hpp"
-#include "layout/netcdf4/scales.hpp"
 #include "layout/vtkhdf/rules.hpp"
 #include "model/kinds.hpp"
 
@@ -106,7 +106,7 @@ void StructureReader::take_off_prefixes() {
     names.insert(variable.definition.name);
   }
   const auto shown = [&](const std::string& name) {
-    const std::string without = netcdf4::without_prefix(name);
+    const std::string without = without_prefix(name);
     const bool is_of_netcdf = file_.has_netcdf_provenance || plain_scales_.count(without) != 0;
     return is_of_netcdf && names.count(without) == 0 ? without : name;
   };
@@ -210,9 +210,9 @@ bool StructureReader::add_readable(const std::string& path, const std::string& n
 
 void StructureReader::add_dataset(const std::string& path, const std::string& name) {
   const Handle dataset = own(H5Dopen2(file_.hdf5, path.c_str(), H5P_DEFAULT), path);
-  if (netcdf4::is_plain_scale(dataset.get())) {
+  if (is_plain_scale(dataset.get())) {
     plain_scales_.insert(name);
-    if (!file_.log.is_there && netcdf4::use_of(dataset.get(), path).unlimited) {
+    if (!file_.log.is_there && use_of(dataset.get(), path).unlimited) {
       structure_.growing.push_back({name.substr(name.rfind('/') + 1), true});
     }
     return;
@@ -249,7 +249,7 @@ void StructureReader::add_dataset(const std::string& path, const std::string& na
 
 void StructureReader::add_array(const FoundArray& found) {
   if (!file_.log.is_there && found.extents.limits != found.extents.dims) {
-    const bool is_dimension = netcdf4::is_scale(found.dataset);
+    const bool is_dimension = is_scale(found.dataset);
     structure_.growing.push_back(
         {is_dimension ? found.name.substr(found.name.rfind('/') + 1) : found.name, is_dimension});
   }

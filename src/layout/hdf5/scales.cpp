@@ -1,4 +1,4 @@
-#include "layout/netcdf4/scales.hpp"
+#include "layout/hdf5/scales.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,9 +11,7 @@
 #include "layout/hdf5/log.hpp"
 #include "layout/hdf5/types.hpp"
 
-namespace sluice::layout::netcdf4 {
-
-using namespace hdf5;  // NOLINT: its libhdf5 too, see layout/hdf5/library.hpp
+namespace sluice::layout::hdf5 {
 
 namespace {
 
@@ -31,7 +29,7 @@ bool is_in_group(const std::string& path) { return path.find('/') != std::string
 /// The attribute with the scales of a dataset's dimensions.
 constexpr const char* list_name = "DIMENSION_LIST";
 
-Handle text_type(std::size_t bytes, H5T_cset_t characters) {
+Handle netcdf_text_type(std::size_t bytes, H5T_cset_t characters) {
   Handle type = own(H5Tcopy(H5T_C_S1), "text type");
   check(H5Tset_size(type.get(), std::max<std::size_t>(1, bytes)), "text type");
   check(H5Tset_cset(type.get(), characters), "text type");
@@ -40,8 +38,8 @@ Handle text_type(std::size_t bytes, H5T_cset_t characters) {
 
 /// Terminated by NUL, as the dimension scale specification and netCDF require.
 void put_terminated(hid_t owner, const std::string& name, const std::string& text) {
-  const Handle type = text_type(text.size() + 1, H5T_CSET_ASCII);
-  const Handle space = hdf5::dataspace({});
+  const Handle type = netcdf_text_type(text.size() + 1, H5T_CSET_ASCII);
+  const Handle space = dataspace({});
   write_in_space(owner, name, type.get(), space.get(), text.c_str());
 }
 
@@ -80,7 +78,7 @@ int Scales::new_id(const std::string& path) {
   return next_in_root_;
 }
 
-const Use* Scales::find(const std::string& path) const {
+const netcdf4::Use* Scales::find(const std::string& path) const {
   const auto found = scales_.find(path);
   return found == scales_.end() ? nullptr : &found->second.use;
 }
@@ -132,7 +130,7 @@ void Scales::learn(hid_t file, const std::string& path) {
   Scale& scale = scales_[path];
   scale.use = use_of(dataset.get(), path);
   scale.is_plain = is_plain_scale(dataset.get());
-  const auto id = hdf5::read_attribute(dataset.get(), id_name);
+  const auto id = read_attribute(dataset.get(), id_name);
   const auto* number = id ? std::get_if<std::int32_t>(&*id) : nullptr;
   scale.id = number != nullptr ? *number : no_id;
   if (!is_in_group(path)) {
@@ -158,12 +156,12 @@ void Scales::enter(hid_t dataset, const std::string& path, const std::string& ti
   scale.is_plain = title.rfind(plain_title, 0) == 0;
   put_terminated(dataset, "CLASS", "DIMENSION_SCALE");
   put_terminated(dataset, "NAME", title);
-  const Handle space = hdf5::dataspace({});
+  const Handle space = dataspace({});
   write_in_space(dataset, id_name, H5T_NATIVE_INT, space.get(), &scale.id);
 }
 
 void Scales::number(hid_t file) {
-  const Handle space = hdf5::dataspace({});
+  const Handle space = dataspace({});
   for (auto& [path, scale] : scales_) {
     if (scale.id == no_id && !is_in_group(path)) {
       const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
@@ -173,7 +171,7 @@ void Scales::number(hid_t file) {
   }
 }
 
-void Scales::make_plain(hid_t file, const std::string& path, const Use& use) {
+void Scales::make_plain(hid_t file, const std::string& path, const netcdf4::Use& use) {
   const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), path);
   check(H5Pset_obj_track_times(list.get(), false), path);
   check(H5Pset_attr_creation_order(list.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
@@ -209,7 +207,7 @@ void Scales::attach(hid_t file, hid_t dataset, const std::string& path,
     list.push_back({1, &target});
   }
   const Handle type = list_type();
-  const Handle space = hdf5::dataspace({scales.size()});
+  const Handle space = dataspace({scales.size()});
   write_in_space(dataset, list_name, type.get(), space.get(), list.data());
 }
 
@@ -233,7 +231,7 @@ void Scales::remove(hid_t file, const std::string& path) {
 
 void Scales::seal(hid_t file) {
   // Numbers without gaps, which nccopy needs: those that the root group has left.
-  const Handle scalar = hdf5::dataspace({});
+  const Handle scalar = dataspace({});
   int next = 0;
   for (auto& [path, scale] : scales_) {
     if (!is_in_group(path)) {
@@ -262,7 +260,7 @@ void Scales::seal(hid_t file) {
       }
       continue;
     }
-    const Handle space = hdf5::dataspace({scale.references.size()});
+    const Handle space = dataspace({scale.references.size()});
     write_in_space(dataset.get(), "REFERENCE_LIST", type.get(), space.get(),
                    scale.references.data());
   }
@@ -275,7 +273,7 @@ bool is_attached(hid_t dataset, const std::string& path) {
 }
 
 std::vector<std::string> dimension_labels(hid_t dataset) {
-  const auto value = hdf5::read_attribute(dataset, labels_name);
+  const auto value = read_attribute(dataset, labels_name);
   const auto* labels = value ? std::get_if<std::vector<std::string>>(&*value) : nullptr;
   const bool is_complete =
       labels != nullptr && std::none_of(labels->begin(), labels->end(),
@@ -327,7 +325,7 @@ std::vector<std::int32_t> dimension_numbers(hid_t dataset) {
   if (!is_scale(dataset)) {
     return {};
   }
-  const auto value = hdf5::read_attribute(dataset, coordinates_name);
+  const auto value = read_attribute(dataset, coordinates_name);
   const auto* numbers = value ? std::get_if<std::vector<std::int32_t>>(&*value) : nullptr;
   return numbers != nullptr ? *numbers : std::vector<std::int32_t>{};
 }
@@ -336,7 +334,7 @@ std::map<std::int32_t, std::string> numbered_scales(hid_t file) {
   std::map<std::int32_t, std::string> scales;
   for (const std::string& path : dataset_paths(file)) {
     const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
-    const auto id = hdf5::read_attribute(dataset.get(), id_name);
+    const auto id = read_attribute(dataset.get(), id_name);
     const auto* number = id ? std::get_if<std::int32_t>(&*id) : nullptr;
     if (number != nullptr && is_scale(dataset.get())) {
       scales.emplace(*number, path);
@@ -358,7 +356,7 @@ bool is_plain_scale(hid_t dataset) {
          is_scale(dataset);
 }
 
-Use use_of(hid_t dataset, const std::string& path) {
+netcdf4::Use use_of(hid_t dataset, const std::string& path) {
   const Handle space = own(H5Dget_space(dataset), path);
   if (H5Sget_simple_extent_ndims(space.get()) != 1) {
     return {path, 0, false};  // netCDF text: its characters are a dimension too
@@ -370,24 +368,25 @@ Use use_of(hid_t dataset, const std::string& path) {
   return {path, is_unlimited ? 0 : extent, is_unlimited};
 }
 
-void write_attribute(hid_t owner, const std::string& name, const model::AttributeValue& value) {
+void write_netcdf_attribute(hid_t owner, const std::string& name,
+                            const model::AttributeValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) {
-    const Handle space = hdf5::dataspace({});
+    const Handle space = dataspace({});
     const std::int8_t byte = *flag ? 1 : 0;
     write_in_space(owner, name, H5T_STD_I8LE, space.get(), &byte);
     return;
   }
   const auto* text = std::get_if<std::string>(&value);
   if (text == nullptr) {
-    hdf5::write_attribute(owner, name, value);
+    write_attribute(owner, name, value);
     return;
   }
-  const Handle type = text_type(text->size(), H5T_CSET_UTF8);
+  const Handle type = netcdf_text_type(text->size(), H5T_CSET_UTF8);
   if (text->find('\0') != std::string::npos) {
     check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), name);  // else it would end there
   }
   const bool is_empty = text->empty();
-  const Handle space = is_empty ? own(H5Screate(H5S_NULL), name) : hdf5::dataspace({});
+  const Handle space = is_empty ? own(H5Screate(H5S_NULL), name) : dataspace({});
   write_in_space(owner, name, type.get(), space.get(), is_empty ? nullptr : text->data());
 }
 
@@ -402,15 +401,15 @@ bool is_flag(hid_t owner, const std::string& name) {
          H5Sget_simple_extent_type(space.get()) == H5S_SCALAR;
 }
 
-void write_properties(hid_t file) {
+void write_netcdf_properties(hid_t file) {
   unsigned major = 0;
   unsigned minor = 0;
   unsigned release = 0;
   check(H5get_libversion(&major, &minor, &release), "version of libhdf5");
   put_terminated(file, "_NCProperties",
-                 "version=2,sluice=" + std::to_string(hdf5::format_major) + "." +
-                     std::to_string(hdf5::format_minor) + ",hdf5=" + std::to_string(major) + "." +
+                 "version=2,sluice=" + std::to_string(format_major) + "." +
+                     std::to_string(format_minor) + ",hdf5=" + std::to_string(major) + "." +
                      std::to_string(minor) + "." + std::to_string(release));
 }
 
-}  // namespace sluice::layout::netcdf4
+}  // namespace sluice::layout::hdf5

@@ -16,7 +16,7 @@
 #include "layout/hdf5/handle.hpp"
 #include "layout/netcdf4/rules.hpp"
 
-namespace sluice::layout::netcdf4 {
+namespace sluice::layout::hdf5 {
 
 class Scales {
  public:
@@ -26,13 +26,13 @@ class Scales {
   /// Is there a scale at `path`? The dimensions of variables have theirs in the root group.
   bool has(const std::string& path) const { return scales_.count(path) != 0; }
   /// The dimension of the scale at `path`; null if there is none.
-  const Use* find(const std::string& path) const;
+  const netcdf4::Use* find(const std::string& path) const;
   /// Is there a scale without coordinates at `path`?
   bool has_plain(const std::string& path) const;
 
   /// Creates the scale of a dimension without coordinates: the dataset at `path`, which has no data
   /// and takes no space.
-  void make_plain(hid_t file, const std::string& path, const Use& use);
+  void make_plain(hid_t file, const std::string& path, const netcdf4::Use& use);
   /// Turns the coordinate variable at `path` into a scale.
   void make_coordinate(hid_t dataset, const std::string& path);
   /// Attaches the scales at `scales` to the dimensions of the variable `dataset` at `path`.
@@ -53,7 +53,7 @@ class Scales {
   };
   struct Scale {
     int id = 0;
-    Use use;
+    netcdf4::Use use;
     bool is_plain = false;
     bool is_changed = false;
     std::vector<Reference> references;
@@ -89,13 +89,15 @@ std::string without_prefix(const std::string& path);
 /// Is it the scale of a dimension without coordinates, which netCDF does not show as a variable?
 bool is_plain_scale(hid_t dataset);
 /// The dimension of the scale `dataset` at `path`; an unlimited one has no size of its own.
-Use use_of(hid_t dataset, const std::string& path);
+netcdf4::Use use_of(hid_t dataset, const std::string& path);
 
-/// As hdf5::write_attribute, in the types that netCDF has: text as characters, a boolean as a byte.
-void write_attribute(hid_t owner, const std::string& name, const model::AttributeValue& value);
-/// Is it a boolean as written by write_attribute? Sluice has no other attributes of one byte.
+/// As write_attribute, in the types that netCDF has: text as characters, a boolean as a byte.
+void write_netcdf_attribute(hid_t owner, const std::string& name,
+                            const model::AttributeValue& value);
+/// Is it a boolean as written by write_netcdf_attribute? Sluice has no other attributes of one
+/// byte.
 bool is_flag(hid_t owner, const std::string& name);
 /// The attribute in the root group by which netCDF identifies the writer of a file.
-void write_properties(hid_t file);
+void write_netcdf_properties(hid_t file);
 
-}  // namespace sluice::layout::netcdf4
+}  // namespace sluice::layout::hdf5
