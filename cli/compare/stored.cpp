@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "commit/publish/recovery.hpp"
-#include "layout/formats.hpp"
-#include "layout/stores.hpp"
+#include "layout/formats/formats.hpp"
+#include "layout/formats/stores.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::cli {

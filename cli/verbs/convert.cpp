@@ -15,7 +15,7 @@
 #include "compare/stored.hpp"
 #include "guard.hpp"
 #include "help.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "layout/records/format.hpp"
 #include "layout/vtkhdf/rules.hpp"
 #include "new_file.hpp"

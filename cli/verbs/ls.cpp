@@ -10,7 +10,7 @@
 #include "codec/quantise.hpp"
 #include "compare/stored.hpp"
 #include "help.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "text/table.hpp"
 #include "text/text.hpp"
 #include "text/values.hpp"

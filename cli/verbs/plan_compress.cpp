@@ -16,7 +16,7 @@
 #include "draw/bars.hpp"
 #include "exec/transport/solo_transport.hpp"
 #include "layout/encoding.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "layout/rounding.hpp"
 #include "new_file.hpp"
 #include "text/table.hpp"

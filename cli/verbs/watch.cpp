@@ -15,7 +15,7 @@
 #include "commit/publish/recovery.hpp"
 #include "compare/stored.hpp"
 #include "help.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "sluice/error.hpp"
 #include "text/text.hpp"
 #include "text/values.hpp"

@@ -8,7 +8,7 @@
 #include "dialect/voxfe/displacement.hpp"
 #include "dialect/voxfe/xdmf.hpp"
 #include "exec/transport/agree.hpp"
-#include "layout/stores.hpp"
+#include "layout/formats/stores.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::cli {

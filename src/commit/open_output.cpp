@@ -2,8 +2,8 @@
 #include "commit/parts/parts_output.hpp"
 #include "commit/write/choice.hpp"
 #include "exec/transport/agree.hpp"
-#include "layout/formats.hpp"
-#include "layout/stores.hpp"
+#include "layout/formats/formats.hpp"
+#include "layout/formats/stores.hpp"
 #include "plan/groups.hpp"
 
 namespace sluice::commit {

@@ -4,8 +4,8 @@
 // Invariants: addresses [0, size of the manifest) are the manifest as it was when the store was
 // opened; every other address belongs to at most one object, by map(). A store is a folder with a
 // manifest, the object that describes the others, or with the one that will be renamed to it. The
-// formats define the names of manifests: layout/stores.hpp. At most open_objects_max objects are
-// open; one that is closed earlier is opened again if it has to be synced.
+// formats define the names of manifests: layout/formats/stores.hpp. At most open_objects_max
+// objects are open; one that is closed earlier is opened again if it has to be synced.
 #pragma once
 
 #include <memory>

@@ -5,7 +5,7 @@
 
 #include "api/file/file_impl.hpp"
 #include "codec/filter.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "layout/local_files.hpp"
 
 namespace sluice::test {

@@ -10,7 +10,7 @@
 
 #include "api/file/file_impl.hpp"
 #include "commit/tools/verify.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "layout/local_files.hpp"
 #include "support/world.hpp"
 

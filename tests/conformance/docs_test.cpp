@@ -11,7 +11,7 @@
 #include <sstream>
 #include <tuple>
 
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "support/unsupported.hpp"
 
 namespace sluice::test {

@@ -18,7 +18,7 @@
 #include "commit/publish/recovery.hpp"
 #include "crash/scenario.hpp"
 #include "exec/transport/solo_transport.hpp"
-#include "layout/stores.hpp"
+#include "layout/formats/stores.hpp"
 #include "support/faulty_storage.hpp"
 #include "support/local_transport.hpp"
 #include "support/names.hpp"

@@ -11,7 +11,7 @@
 #include "commit/tools/verify.hpp"
 #include "crash/plain_store.hpp"
 #include "exec/transport/solo_transport.hpp"
-#include "layout/stores.hpp"
+#include "layout/formats/stores.hpp"
 #include "support/local_transport.hpp"
 
 namespace sluice::test {

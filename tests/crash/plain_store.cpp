@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "codec/checksum.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 
 namespace sluice::test {
 

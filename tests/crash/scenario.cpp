@@ -9,9 +9,9 @@
 #include "api/file/file_impl.hpp"
 #include "commit/publish/journal.hpp"
 #include "crash/plain_store.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
+#include "layout/formats/stores.hpp"
 #include "layout/records/log.hpp"
-#include "layout/stores.hpp"
 #include "storage/scratch.hpp"
 #include "support/values.hpp"
 

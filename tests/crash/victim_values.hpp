@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "layout/formats.hpp"
-#include "layout/stores.hpp"
+#include "layout/formats/formats.hpp"
+#include "layout/formats/stores.hpp"
 
 namespace sluice::test {
 

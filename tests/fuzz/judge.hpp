@@ -28,7 +28,7 @@
 #include "crash/snapshot.hpp"
 #include "exec/transport/solo_transport.hpp"
 #include "fuzz/mutate.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "support/memory_storage.hpp"
 
 namespace sluice::test {

@@ -1,9 +1,9 @@
 // The list of formats: the format of a path and options, and what each refuses.
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 
+#include "layout/formats/stores.hpp"
 #include "layout/local_files.hpp"
 #include "layout/openpmd/rules.hpp"
-#include "layout/stores.hpp"
 
 namespace sluice::test {
 namespace {

@@ -2,9 +2,9 @@
 // or else that of a variable which one rank puts.
 #include <map>
 
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
+#include "layout/formats/stores.hpp"
 #include "layout/local_files.hpp"
-#include "layout/stores.hpp"
 
 namespace sluice::test {
 namespace {

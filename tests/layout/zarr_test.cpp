@@ -5,9 +5,9 @@
 
 #include "codec/filter.hpp"
 #include "commit/publish/recovery.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
+#include "layout/formats/stores.hpp"
 #include "layout/local_files.hpp"
-#include "layout/stores.hpp"
 #include "layout/zarr/manifest.hpp"
 #include "support/recording_storage.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "commit/tools/findings.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "parts/sets.hpp"
 
 namespace sluice::test {

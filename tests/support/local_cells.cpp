@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "api/file/file_impl.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "plan/plan.hpp"
 #include "storage/scratch.hpp"
 #include "support/local_transport.hpp"

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "plan/plan.hpp"
 #include "support/world.hpp"
 

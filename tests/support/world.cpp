@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <gtest/gtest.h>
 
-#include "layout/stores.hpp"
+#include "layout/formats/stores.hpp"
 #include "plan/plan.hpp"
 #include "support/names.hpp"
 #include "support/part_paths.hpp"

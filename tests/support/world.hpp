@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "exec/transport/transport.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::test {

@@ -146,7 +146,7 @@ def _io(file, line, what):
 # A row's own name, or the constant that holds it.
 _ROW_NAME = re.compile(r'\.name = (?:"([^"]+)"|(\w+)),|return Method\{"([^"]+)"')
 # Where rows live, or where the words are another program's.
-_DIRECTORIES_OF_ROWS = re.compile(r"src/(?:layout/\w+|plan|codec|dialect)/")
+_DIRECTORIES_OF_ROWS = re.compile(r"src/(?:layout/(?!formats/)\w+|plan|codec|dialect)/")
 
 
 def rule_rows(tree):

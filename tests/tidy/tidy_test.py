@@ -207,7 +207,8 @@ class Rows(unittest.TestCase):
 
     def test_planted(self):
         for name in ("npy", "file-per-node", "zstd"):
-            for path in ("src/commit/a.cpp", "src/layout/formats.cpp", "src/api/a.hpp"):
+            for path in ("src/commit/a.cpp", "src/layout/formats/a.cpp",
+                         "src/layout/a.cpp", "src/api/a.hpp"):
                 self.assertEqual(findings("rows", {**self.ROWS, path: f'\nf("{name}");'}),
                                  [f"{path}:2: names {name}: ask its row"])
 

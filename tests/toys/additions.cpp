@@ -1,6 +1,6 @@
 // Adds the toys to the conformance suite, and declares the behaviours that have no meaning for the
 // format.
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "support/unsupported.hpp"
 #include "support/world.hpp"
 #include "toys/toys.hpp"

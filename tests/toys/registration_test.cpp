@@ -1,7 +1,7 @@
 // What the registration of a format or a strategy refuses.
 #include <gtest/gtest.h>
 
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "support/errors.hpp"
 #include "toys/toys.hpp"
 

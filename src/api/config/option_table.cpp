@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "codec/filter.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "model/name.hpp"
 #include "model/size_text.hpp"
 #include "plan/plan.hpp"

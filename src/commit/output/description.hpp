@@ -14,7 +14,7 @@
 
 #include "commit/output/names.hpp"
 #include "exec/transport/disagree.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "model/definition.hpp"
 
 namespace sluice::commit {

@@ -27,7 +27,7 @@
 #include "commit/write/pending_commit.hpp"
 #include "exec/rows/row_scatter.hpp"
 #include "exec/transport/transport.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "model/block.hpp"
 #include "sluice/options.hpp"
 #include "storage/storage.hpp"

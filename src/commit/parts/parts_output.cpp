@@ -5,7 +5,7 @@
 #include "commit/publish/parts_files.hpp"
 #include "commit/write/restart.hpp"
 #include "exec/transport/agree.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "layout/refusals.hpp"
 #include "model/bytes.hpp"
 #include "plan/groups.hpp"

@@ -10,7 +10,7 @@
 #include "commit/publish/recovery.hpp"
 #include "commit/publish/superblock.hpp"
 #include "exec/transport/agree.hpp"
-#include "layout/stores.hpp"
+#include "layout/formats/stores.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::commit {

@@ -12,8 +12,8 @@
 #include "commit/publish/journal_runs.hpp"
 #include "commit/publish/store_commit.hpp"
 #include "layout/catalog.hpp"
-#include "layout/formats.hpp"
-#include "layout/stores.hpp"
+#include "layout/formats/formats.hpp"
+#include "layout/formats/stores.hpp"
 #include "sluice/error.hpp"
 #include "storage/endings.hpp"
 

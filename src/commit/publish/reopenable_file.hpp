@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "layout/stores.hpp"
+#include "layout/formats/stores.hpp"
 #include "storage/forwarding.hpp"
 
 namespace sluice::commit {

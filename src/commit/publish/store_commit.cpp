@@ -2,8 +2,8 @@
 
 #include "commit/publish/in_place.hpp"
 #include "commit/publish/recovery.hpp"
-#include "layout/formats.hpp"
-#include "layout/stores.hpp"
+#include "layout/formats/formats.hpp"
+#include "layout/formats/stores.hpp"
 #include "storage/calls.hpp"
 
 namespace sluice::commit {

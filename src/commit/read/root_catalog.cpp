@@ -4,7 +4,7 @@
 
 #include "codec/checksum.hpp"
 #include "exec/transport/agree.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "layout/portion.hpp"
 #include "model/coverage.hpp"
 

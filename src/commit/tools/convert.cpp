@@ -21,7 +21,7 @@
 #include "exec/transport/agree.hpp"
 #include "exec/transport/solo_transport.hpp"
 #include "layout/encoding.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "layout/rounding.hpp"
 #include "model/name.hpp"
 #include "storage/self_storage.hpp"

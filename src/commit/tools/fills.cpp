@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "model/base64.hpp"
 #include "model/fill.hpp"
 #include "model/kinds.hpp"

@@ -13,7 +13,7 @@
 #include "commit/publish/atomic_file.hpp"
 #include "commit/publish/recovery.hpp"
 #include "exec/transport/agree.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "storage/endings.hpp"
 #include "storage/storage.hpp"
 

@@ -14,8 +14,8 @@
 #include "commit/tools/verify_parts.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/catalog.hpp"
-#include "layout/formats.hpp"
-#include "layout/stores.hpp"
+#include "layout/formats/formats.hpp"
+#include "layout/formats/stores.hpp"
 
 namespace sluice::commit {
 

@@ -9,7 +9,7 @@
 #include "exec/transport/agree.hpp"
 #include "exec/transport/solo_transport.hpp"
 #include "layout/catalog.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "storage/self_storage.hpp"
 
 namespace sluice::commit {

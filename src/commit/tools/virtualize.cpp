@@ -5,9 +5,9 @@
 
 #include "commit/publish/recovery.hpp"
 #include "commit/tools/unread.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
+#include "layout/formats/stores.hpp"
 #include "layout/netcdf4/rules.hpp"
-#include "layout/stores.hpp"
 #include "layout/zarr/fill_value.hpp"
 #include "layout/zarr/metadata.hpp"
 #include "layout/zarr/version2.hpp"

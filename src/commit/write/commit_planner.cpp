@@ -5,7 +5,7 @@
 #include "codec/filter.hpp"
 #include "commit/write/choice.hpp"
 #include "commit/write/restart.hpp"
-#include "layout/stores.hpp"
+#include "layout/formats/stores.hpp"
 #include "model/clock.hpp"
 #include "model/name.hpp"
 

@@ -20,7 +20,7 @@
 #include "commit/publish/publisher.hpp"
 #include "commit/write/file_commit.hpp"
 #include "exec/encode/round_encoder.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "layout/layout.hpp"
 #include "sluice/options.hpp"
 #include "storage/storage.hpp"

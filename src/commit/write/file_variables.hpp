@@ -12,7 +12,7 @@
 #include "commit/write/file_commit.hpp"
 #include "exec/encode/encoded_rounds.hpp"
 #include "exec/transport/transport.hpp"
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "layout/layout.hpp"
 #include "model/bytes.hpp"
 #include "sluice/options.hpp"

@@ -1,9 +1,9 @@
-#include "layout/stores.hpp"
+#include "layout/formats/stores.hpp"
 
 #include <algorithm>
 #include <sstream>
 
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 #include "sluice/error.hpp"
 #include "storage/store_version.hpp"
 

@@ -1,4 +1,4 @@
-#include "layout/formats.hpp"
+#include "layout/formats/formats.hpp"
 
 #include <algorithm>
 #include <array>
