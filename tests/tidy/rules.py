@@ -33,6 +33,9 @@ IMPORTS = {
 # The levels of a component that has subdirectories, lowest first: one includes itself and those
 # below it, not those beside or above it. "" stands for the files directly in the component.
 LEVELS = {
+    # netcdf4, openpmd and vtkhdf are rules alone; hdf5 writes and reads their files.
+    "layout": [{"netcdf4", "openpmd", "vtkhdf"}, {""},
+               {"dcd", "hdf5", "namdbin", "npy", "records", "zarr"}, {"icechunk"}, {"formats"}],
     "exec": [{"transport"}, {""}, {"exchange", "notify"}, {"check", "rows", "write"}, {"encode"},
              {"read"}],
     "commit": [{"publish"}, {"write"}, {"output", "read", "session"}, {"parts"}, {"tools"}, {""}],

@@ -133,6 +133,13 @@ class Imports(unittest.TestCase):
                 ("exec/write/a.cpp", "exec/b.hpp", False),
                 ("exec/a.cpp", "exec/write/b.hpp", True),
                 ("exec/new/a.cpp", "exec/transport/b.hpp", True),
+                ("layout/hdf5/a.cpp", "layout/netcdf4/b.hpp", False),
+                ("layout/netcdf4/a.cpp", "layout/hdf5/b.hpp", True),
+                ("layout/netcdf4/a.cpp", "layout/b.hpp", True),
+                ("layout/zarr/a.cpp", "layout/hdf5/b.hpp", True),
+                ("layout/icechunk/a.cpp", "layout/zarr/b.hpp", False),
+                ("layout/a.cpp", "layout/formats/b.hpp", True),
+                ("layout/formats/a.cpp", "layout/hdf5/b.hpp", False),
                 ("commit/a.cpp", "commit/tools/b.hpp", False),
                 ("api/c/a.cpp", "api/b.hpp", False)):
             self.check(f"src/{path}", f'"{include}"', bad)
