@@ -6,6 +6,7 @@
 
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/contents.hpp"
+#include "layout/hdf5/file_contents.hpp"
 #include "layout/local_files.hpp"
 
 namespace sluice::layout::hdf5 {

@@ -1,36 +1,13 @@
 #include "layout/hdf5/contents.hpp"
 
 #include <bit>
-#include <optional>
-#include <utility>
+#include <variant>
 #include <vector>
 
-#include "layout/hdf5/attribute_reader.hpp"
 #include "layout/hdf5/attributes.hpp"
-#include "layout/hdf5/open_file.hpp"
-#include "layout/hdf5/structure.hpp"
-#include "layout/hdf5/virtual_sources.hpp"
+#include "layout/hdf5/log.hpp"
 
 namespace sluice::layout::hdf5 {
-
-Contents contents_of(hid_t file, storage::File& holder, Profile profile, const PartSet* set) {
-  Log log;
-  log.is_there = true;
-  log.profile = profile;
-  std::optional<PartSet> indexed;
-  if (set != nullptr) {
-    indexed.emplace();
-    indexed->variables = set->variables;
-    indexed->mappings = set->mappings;
-  }
-  const Contents recorded;  // they do not depend on what was recorded before
-  OtherFiles others(holder);
-  const OpenFile open{file, holder, log, recorded};
-  const Structure structure = read_structure(open, others, std::move(indexed));
-  std::vector<UnreadableDataset> unread;
-  const AttributeReader attributes(open, structure.variables, structure.groups);
-  return layout::contents_of(structure.variables, attributes.read(unread));
-}
 
 void write_contents(hid_t file, const Contents& contents) {
   std::vector<std::int64_t> words;

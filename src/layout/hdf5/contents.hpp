@@ -5,16 +5,11 @@
 #include <string>
 
 #include "layout/catalog.hpp"
-#include "layout/hdf5/handle.hpp"
-#include "layout/hdf5/profile.hpp"
-#include "layout/part_set.hpp"
-#include "storage/storage.hpp"
+#include "layout/hdf5/library.hpp"
 
 namespace sluice::layout::hdf5 {
 
-/// Those of an open file with a log. `set`: the set that it indexes, or nullptr.
-Contents contents_of(hid_t file, storage::File& holder, Profile profile, const PartSet* set);
-/// Writes them to the group /sluice of the file.
+/// Writes the contents to the group /sluice of the file.
 void write_contents(hid_t file, const Contents& contents);
 /// Those written to the group /sluice of the file at `path`; Error damaged if there are none.
 Contents read_contents(hid_t group, const std::string& path);

@@ -10,6 +10,7 @@
 #include "layout/hdf5/contents.hpp"
 #include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/driver.hpp"
+#include "layout/hdf5/file_contents.hpp"
 #include "layout/hdf5/links.hpp"
 #include "layout/hdf5/scales.hpp"
 #include "layout/hdf5/signature.hpp"

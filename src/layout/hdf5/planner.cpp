@@ -7,6 +7,7 @@
 #include "codec/quantise.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/contents.hpp"
+#include "layout/hdf5/file_contents.hpp"
 
 namespace sluice::layout::hdf5 {
 
