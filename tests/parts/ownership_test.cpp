@@ -10,6 +10,7 @@
 #include "commit/publish/recovery.hpp"
 #include "commit/tools/collect.hpp"
 #include "layout/hdf5/index.hpp"
+#include "layout/hdf5/part_identity.hpp"
 #include "parts/sets.hpp"
 #include "support/faulty_storage.hpp"
 #include "support/recording_storage.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "layout/hdf5/index.hpp"
+#include "layout/hdf5/part_identity.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::test {

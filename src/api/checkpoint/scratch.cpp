@@ -7,7 +7,7 @@
 #include "commit/publish/agreed_path.hpp"
 #include "commit/publish/parts_files.hpp"
 #include "exec/transport/agree.hpp"
-#include "layout/hdf5/index.hpp"
+#include "layout/hdf5/part_identity.hpp"
 #include "model/bytes.hpp"
 #include "model/clock.hpp"
 #include "plan/groups.hpp"

@@ -15,7 +15,7 @@
 #include "commit/publish/journal.hpp"
 #include "commit/publish/recovery.hpp"
 #include "exec/transport/agree.hpp"
-#include "layout/hdf5/index.hpp"
+#include "layout/hdf5/part_identity.hpp"
 #include "storage/calls.hpp"
 
 namespace sluice::commit {

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "layout/hdf5/index.hpp"
+#include "layout/hdf5/part_identity.hpp"
 #include "layout/hdf5/signature.hpp"
 #include "layout/hdf5/vtkhdf_parts.hpp"
 

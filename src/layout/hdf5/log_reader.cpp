@@ -6,7 +6,7 @@
 #include "layout/hdf5/contents.hpp"
 #include "layout/hdf5/dataset_facts.hpp"
 #include "layout/hdf5/datasets.hpp"
-#include "layout/hdf5/index.hpp"
+#include "layout/hdf5/part_identity.hpp"
 #include "layout/openpmd/rules.hpp"
 
 namespace sluice::layout::hdf5 {
