@@ -131,20 +131,6 @@ void record(Contents& contents, const model::Attribute& attribute) {
   contents[key_of(attribute)] = hash_of(attribute.value);
 }
 
-void show_owners(const std::vector<StoredVariable>& variables,
-                 std::vector<model::Attribute>& attributes) {
-  std::map<std::string, std::string> shown;
-  for (const StoredVariable& variable : variables) {
-    if (!variable.shown_as.empty()) {
-      shown[variable.definition.name] = variable.shown_as;
-    }
-  }
-  for (model::Attribute& attribute : attributes) {
-    const auto found = shown.find(attribute.owner);
-    attribute.owner = found == shown.end() ? attribute.owner : found->second;
-  }
-}
-
 bool is_recorded_name(const Contents& contents, const std::string& name) {
   return contents.count(key_of(name, "variable")) != 0;
 }

@@ -1,6 +1,8 @@
 #include "layout/encoded_tiles.hpp"
 
-#include "layout/catalog.hpp"
+#include <utility>
+
+#include "layout/stored_variable.hpp"
 #include "model/convert.hpp"
 #include "model/fill.hpp"
 #include "sluice/error.hpp"
