@@ -3,7 +3,7 @@
 
 #include "layout/formats/stores.hpp"
 #include "layout/local_files.hpp"
-#include "layout/openpmd/rules.hpp"
+#include "layout/openpmd/attributes.hpp"
 
 namespace sluice::test {
 namespace {

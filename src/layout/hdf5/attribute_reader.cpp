@@ -8,6 +8,7 @@
 #include "layout/hdf5/dataset_facts.hpp"
 #include "layout/hdf5/scales.hpp"
 #include "layout/hdf5/types.hpp"
+#include "layout/openpmd/attributes.hpp"
 #include "layout/openpmd/rules.hpp"
 #include "layout/vtkhdf/rules.hpp"
 #include "model/kinds.hpp"

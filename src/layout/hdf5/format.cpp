@@ -8,6 +8,7 @@
 #include "layout/hdf5/planner.hpp"
 #include "layout/hdf5/signature.hpp"
 #include "layout/netcdf4/rules.hpp"
+#include "layout/openpmd/attributes.hpp"
 #include "layout/openpmd/rules.hpp"
 #include "layout/vtkhdf/attributes.hpp"
 #include "layout/vtkhdf/rules.hpp"

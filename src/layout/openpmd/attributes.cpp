@@ -168,6 +168,48 @@ int unsigned_bits(std::string_view name) {
   return form == Form::u32 ? 32 : form == Form::sizes ? 64 : 0;
 }
 
+namespace {
+
+template <class Integer>
+bool is_number(const model::Attribute& attribute) {
+  const auto* number = std::get_if<Integer>(&attribute.value);
+  return number != nullptr && *number >= 0;
+}
+
+template <class Integer>
+bool is_list_of_numbers(const model::Attribute& attribute) {
+  const auto* list = std::get_if<std::vector<Integer>>(&attribute.value);
+  return list != nullptr &&
+         std::all_of(list->begin(), list->end(), [](Integer number) { return number >= 0; });
+}
+
+}  // namespace
+
+std::string refuse_attribute(const model::Attribute& attribute) {
+  if (is_iteration(attribute)) {
+    const bool is_one = is_number<std::int64_t>(attribute) || is_number<std::int32_t>(attribute);
+    const bool is_list =
+        attribute.name == iterations_attribute && (is_list_of_numbers<std::int64_t>(attribute) ||
+                                                   is_list_of_numbers<std::int32_t>(attribute));
+    return is_one || is_list ? "" : "numbers iterations by integers from 0 on";
+  }
+  if (attribute.owner == base_group || attribute.owner.starts_with("data/")) {
+    return "keeps the group data for its iterations: set attributes of `time` for those of an "
+           "iteration";
+  }
+  const bool is_standard =
+      attribute.owner.empty() || attribute.owner == time_owner || is_of_iteration(attribute.owner);
+  return is_standard && !as_stored(attribute.name, attribute.value)
+             ? "holds " + attribute.name + " as " + form_of(attribute.name)
+             : "";
+}
+
+bool is_of_standard(std::string_view attribute) {
+  const std::vector<model::Attribute> written = attributes_of_file();
+  return std::any_of(written.begin(), written.end(),
+                     [&](const model::Attribute& a) { return a.name == attribute; });
+}
+
 std::vector<Attribute> attributes_of_file() {
   return {{"", "openPMD", std::string("1.1.0")},
           {"", "openPMDextension", std::int64_t{0}},

@@ -21,6 +21,11 @@ std::string form_of(std::string_view name);
 /// Bits of an unsigned attribute; 0 for others.
 int unsigned_bits(std::string_view name);
 
+/// Does the standard say what the attribute of the file is, which the library writes?
+bool is_of_standard(std::string_view attribute);
+/// Why the format does not hold it; "" where it does.
+std::string refuse_attribute(const model::Attribute& attribute);
+
 /// Those of the root group.
 std::vector<model::Attribute> attributes_of_file();
 /// Those of the group of an iteration that the caller need not set.

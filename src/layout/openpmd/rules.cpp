@@ -1,34 +1,17 @@
 #include "layout/openpmd/rules.hpp"
 
 #include <algorithm>
-#include <array>
-
-#include "layout/openpmd/attributes.hpp"
 
 namespace sluice::layout::openpmd {
 
 namespace {
 
-constexpr std::string_view time_owner = "time";
 constexpr std::string_view patches = "particlePatches";
 
 bool is_word(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
   });
-}
-
-template <class Integer>
-bool is_number(const model::Attribute& attribute) {
-  const auto* number = std::get_if<Integer>(&attribute.value);
-  return number != nullptr && *number >= 0;
-}
-
-template <class Integer>
-bool is_list_of_numbers(const model::Attribute& attribute) {
-  const auto* list = std::get_if<std::vector<Integer>>(&attribute.value);
-  return list != nullptr &&
-         std::all_of(list->begin(), list->end(), [](Integer number) { return number >= 0; });
 }
 
 std::string refuse_mesh(const model::Definition& d, std::size_t depth) {
@@ -75,12 +58,6 @@ bool is_of_iteration(std::string_view owner) {
   return first == meshes_group || first == particles_group;
 }
 
-bool is_of_standard(std::string_view attribute) {
-  const std::vector<model::Attribute> written = attributes_of_file();
-  return std::any_of(written.begin(), written.end(),
-                     [&](const model::Attribute& a) { return a.name == attribute; });
-}
-
 bool is_iteration(const model::Attribute& attribute) {
   return attribute.owner == time_owner &&
          (attribute.name == iteration_attribute || attribute.name == iterations_attribute);
@@ -101,25 +78,6 @@ std::string refuse_definition(const model::Definition& d, const std::vector<mode
     return "has names of letters, digits and _ for meshes, species, records and components";
   }
   return parts[0] == meshes_group ? refuse_mesh(d, parts.size()) : refuse_particles(d, parts);
-}
-
-std::string refuse_attribute(const model::Attribute& attribute) {
-  if (is_iteration(attribute)) {
-    const bool is_one = is_number<std::int64_t>(attribute) || is_number<std::int32_t>(attribute);
-    const bool is_list =
-        attribute.name == iterations_attribute && (is_list_of_numbers<std::int64_t>(attribute) ||
-                                                   is_list_of_numbers<std::int32_t>(attribute));
-    return is_one || is_list ? "" : "numbers iterations by integers from 0 on";
-  }
-  if (attribute.owner == base_group || attribute.owner.starts_with("data/")) {
-    return "keeps the group data for its iterations: set attributes of `time` for those of an "
-           "iteration";
-  }
-  const bool is_standard =
-      attribute.owner.empty() || attribute.owner == time_owner || is_of_iteration(attribute.owner);
-  return is_standard && !as_stored(attribute.name, attribute.value)
-             ? "holds " + attribute.name + " as " + form_of(attribute.name)
-             : "";
 }
 
 }  // namespace sluice::layout::openpmd

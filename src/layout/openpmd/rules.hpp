@@ -17,6 +17,8 @@ namespace sluice::layout::openpmd {
 inline constexpr const char* base_group = "data";
 inline constexpr const char* meshes_group = "meshes";
 inline constexpr const char* particles_group = "particles";
+/// The owner of the attributes of an iteration, and of its number.
+inline constexpr const char* time_owner = "time";
 /// Attribute of `time`: the number of the next iteration.
 inline constexpr const char* iteration_attribute = "iteration";
 /// Attribute of `time`: the numbers of all iterations, by step.
@@ -27,15 +29,12 @@ std::string group_of(std::uint64_t number);
 /// Is it the group of all meshes or species, or something below it: whose attributes each iteration
 /// has?
 bool is_of_iteration(std::string_view owner);
-/// Does the standard say what the attribute of the file is, which the library writes?
-bool is_of_standard(std::string_view attribute);
 /// Is it one of the numbers of iterations, and no attribute of the file?
 bool is_iteration(const model::Attribute& attribute);
 
 /// Why the format does not hold it; "" where it does.
 std::string refuse_definition(const model::Definition& definition,
                               const std::vector<model::Definition>& others);
-std::string refuse_attribute(const model::Attribute& attribute);
 
 /// `meshes/E/x`: the names between the slashes.
 std::vector<std::string_view> parts_of(std::string_view name);
