@@ -3,6 +3,7 @@
 #include "layout/icechunk/catalog.hpp"
 #include "layout/icechunk/planner.hpp"
 #include "layout/zarr/format.hpp"
+#include "layout/zarr/planner.hpp"
 
 namespace sluice::layout::icechunk {
 

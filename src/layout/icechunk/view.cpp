@@ -5,7 +5,7 @@
 #include <cstring>
 #include <set>
 
-#include "layout/zarr/manifest.hpp"
+#include "layout/zarr/objects.hpp"
 #include "model/name.hpp"
 #include "sluice/error.hpp"
 

@@ -4,6 +4,7 @@
 
 #include "layout/lengths.hpp"
 #include "layout/plausible.hpp"
+#include "layout/zarr/objects.hpp"
 #include "model/convert.hpp"
 #include "model/fill.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "layout/zarr/metadata.hpp"
+#include "layout/zarr/array.hpp"
 
 namespace sluice::layout::zarr {
 

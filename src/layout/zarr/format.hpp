@@ -6,9 +6,6 @@ namespace sluice::layout::zarr {
 
 extern const Format format_row;
 
-/// Of Format::most_tile_bytes, here and in formats that hold such a store.
-inline constexpr std::uint64_t most_tile_bytes = 16ULL << 20;
-
 /// Of names that Sluice keeps, here and in formats that hold such a store.
 std::string refuse_definition(const model::Definition& definition,
                               const std::vector<model::Definition>& others);

@@ -1,13 +1,13 @@
 #include "layout/zarr/manifest.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <limits>
 #include <set>
 
 #include "codec/checksum.hpp"
 #include "layout/zarr/fill_value.hpp"
+#include "layout/zarr/objects.hpp"
 #include "layout/zarr/references.hpp"
 #include "layout/zarr/seal.hpp"
 #include "layout/zarr/version2.hpp"
@@ -365,25 +365,6 @@ Manifest read_manifest(storage::File& file) {
   } catch (const Json::exception& e) {
     throw Error(Code::damaged, file.path() + ": " + document_name + ": " + e.what());
   }
-}
-
-std::vector<std::byte> read_object(storage::File& file, const std::string& name,
-                                   std::uint64_t address, std::uint64_t bytes) {
-  const std::uint64_t there = file.object_bytes(name).value_or(0);
-  if (there < bytes) {
-    throw Error(Code::truncated, file.path() + "/" + name + ": has " + std::to_string(there) +
-                                     " bytes, and should have " + std::to_string(bytes));
-  }
-  const storage::Segment segment{address, there, there, name};
-  file.map({&segment, 1});
-  std::vector<std::byte> read(bytes);
-  read.resize(file.read(address, read));
-  return read;
-}
-
-std::uint64_t new_addresses(std::uint64_t bytes) {
-  static std::atomic<std::uint64_t> next = 1ULL << 60;
-  return next.fetch_add(bytes);
 }
 
 std::vector<CommitRow> read_rows(storage::File& file, const Manifest& manifest) {

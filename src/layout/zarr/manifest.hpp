@@ -82,15 +82,8 @@ std::vector<Document> stale_documents(storage::File& file);
 Array time_array(std::uint64_t steps);
 Array commits_array(std::uint64_t rows);
 
-/// The bytes of an object, tied to `address` and what follows. Error damaged where it is not there
-/// or shorter than `bytes`.
-std::vector<std::byte> read_object(storage::File& file, const std::string& name,
-                                   std::uint64_t address, std::uint64_t bytes);
 /// All commits that there were, also those that were dropped.
 std::vector<CommitRow> read_rows(storage::File& file, const Manifest& manifest);
-/// Where so many addresses begin that nobody else in this process has: one File may be shared by
-/// readers that do not know of each other. Below them all a planner has its own.
-std::uint64_t new_addresses(std::uint64_t bytes);
 
 /// Does the file begin as a root document?
 bool is_zarr(storage::File& file);

@@ -7,7 +7,6 @@
 
 #include "layout/netcdf4/rules.hpp"
 #include "layout/zarr/fill_value.hpp"
-#include "layout/zarr/format.hpp"
 #include "model/round_up.hpp"
 
 namespace sluice::layout::zarr {

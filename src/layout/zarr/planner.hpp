@@ -20,6 +20,9 @@
 
 namespace sluice::layout::zarr {
 
+/// Of Format::most_tile_bytes, here and in formats that hold such a store.
+inline constexpr std::uint64_t most_tile_bytes = 16ULL << 20;
+
 /// Size: It answers all questions of a Planner, and makes each kind of document.
 class ZarrPlanner final : public Planner {
  public:

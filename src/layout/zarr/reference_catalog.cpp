@@ -4,6 +4,7 @@
 #include "codec/filter.hpp"
 #include "layout/plausible.hpp"
 #include "layout/zarr/catalog.hpp"
+#include "layout/zarr/objects.hpp"
 #include "model/convert.hpp"
 #include "model/fill.hpp"
 #include "sluice/error.hpp"

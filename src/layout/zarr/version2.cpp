@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "layout/zarr/fill_value.hpp"
-#include "layout/zarr/manifest.hpp"
+#include "layout/zarr/objects.hpp"
+#include "layout/zarr/seal.hpp"
 #include "layout/zarr/walk.hpp"
 #include "model/type_names.hpp"
 #include "sluice/error.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "layout/zarr/manifest.hpp"
+#include "layout/zarr/objects.hpp"
 #include "model/name.hpp"
 #include "sluice/error.hpp"
 #include "storage/store.hpp"

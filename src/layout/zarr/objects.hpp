@@ -1,0 +1,21 @@
+// The objects of a store, as they are read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "storage/storage.hpp"
+
+namespace sluice::layout::zarr {
+
+/// The bytes of an object, tied to `address` and what follows. Error damaged where it is not there
+/// or shorter than `bytes`.
+std::vector<std::byte> read_object(storage::File& file, const std::string& name,
+                                   std::uint64_t address, std::uint64_t bytes);
+/// Where so many addresses begin that nobody else in this process has: one File may be shared by
+/// readers that do not know of each other. Below them all a planner has its own.
+std::uint64_t new_addresses(std::uint64_t bytes);
+
+}  // namespace sluice::layout::zarr
