@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "codec/checksum.hpp"
-#include "layout/records/log.hpp"
+#include "layout/records/entry_text.hpp"
 
 namespace sluice::layout {
 namespace {

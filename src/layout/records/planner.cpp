@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "layout/records/catalog.hpp"
+#include "layout/records/entry_text.hpp"
 
 namespace sluice::layout::records {
 
