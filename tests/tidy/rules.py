@@ -2,6 +2,7 @@
 Tree; its docstring states the rule."""
 
 import ast
+import graphlib
 import os
 import re
 
@@ -41,6 +42,8 @@ LEVELS = {
     "commit": [{"publish"}, {"write"}, {"output", "read", "session"}, {"parts"}, {"tools"}, {""}],
     "api": [{"config"}, {""}, {"file", "session"}, {"records", "checkpoint"}, {"c"}],
 }
+# Components in which no files include one another in a circle.
+ACYCLIC = {"api", "codec", "layout", "mpi", "plan", "plugin", "sim"}
 # Public headers that every component may include; the others belong to api.
 SHARED_FACE = {"sluice/comm.h", "sluice/comm.hpp", "sluice/error.hpp", "sluice/types.hpp",
                "sluice/options.hpp", "sluice/fill.hpp"}
@@ -95,6 +98,29 @@ def _level_fault(component, own, other):
     if own == other or level[other] < level[own]:
         return None
     return f"{component}/{own} must not include {component}/{other}, which lies beside or above it"
+
+
+def rule_cycles(tree):
+    """In some components of src/ (ACYCLIC) no files include one another in a circle, of which a
+    header and its .cpp are one. Of several circles one is found."""
+    graph, places = {}, {}
+    for file in tree.cpp():
+        if file.component not in ACYCLIC:
+            continue
+        own = os.path.splitext(file.path)[0]
+        for include in cpp.includes(file.text):
+            other = os.path.splitext(tree.resolve(file, include) or "")[0]
+            if other.startswith("src/") and other != own:
+                graph.setdefault(own, []).append(other)
+                places[own, other] = (file.path, include.line)
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        circle = error.args[1][:0:-1]
+        first = circle.index(min(circle))
+        circle = circle[first:] + circle[:first + 1]
+        shown = " -> ".join(stem.removeprefix("src/") for stem in circle)
+        yield Finding(*places[circle[0], circle[1]], "cycles", f"a circle of includes: {shown}")
 
 
 # Always system I/O when called as a free function.
@@ -392,6 +418,7 @@ def rule_headings(tree):
 
 RULES = {
     "imports": rule_imports,
+    "cycles": rule_cycles,
     "system-io": rule_system_io,
     "rows": rule_rows,
     "tags": rule_tags,

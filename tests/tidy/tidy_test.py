@@ -175,6 +175,27 @@ class Imports(unittest.TestCase):
         self.check("src/plan/a.cpp", "<mpi.h>", True)
 
 
+class Cycles(unittest.TestCase):
+    FILES = {"src/layout/a.hpp": "", "src/layout/b.hpp": '#include "layout/a.hpp"\n',
+             "src/layout/b.cpp": '#include "layout/b.hpp"\n'}
+
+    def test_planted(self):
+        for path in ("src/layout/a.hpp", "src/layout/a.cpp"):
+            found = findings("cycles", {**self.FILES, path: '\n#include "layout/b.hpp"\n'})
+            self.assertEqual(
+                found, [f"{path}:2: a circle of includes: layout/a -> layout/b -> layout/a"])
+        longer = {"src/plan/a.hpp": '#include "plan/b.hpp"\n',
+                  "src/plan/b.cpp": '#include "plan/c.hpp"\n', "src/plan/b.hpp": "",
+                  "src/plan/c.hpp": '#include "plan/a.hpp"\n'}
+        self.assertEqual(len(findings("cycles", longer)), 1)
+
+    def test_in_order(self):
+        self.assertEqual(findings("cycles", self.FILES), [])
+        beside = {"src/exec/a.hpp": '#include "exec/b.hpp"\n',
+                  "src/exec/b.hpp": '#include "exec/a.hpp"\n'}
+        self.assertEqual(findings("cycles", beside), [])
+
+
 class SystemIo(unittest.TestCase):
     def check(self, code, bad, path="src/exec/a.cpp"):
         found = findings("system-io", {path: code + "\n"})
