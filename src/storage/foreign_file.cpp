@@ -39,20 +39,17 @@ class PosixRangeLock final : public RangeLock {
 
 }  // namespace
 
-std::unique_ptr<RangeLock> PosixFile::lock_range(const ByteRange& range, bool is_exclusive) {
-  if (lock_descriptor(fd_, is_exclusive ? F_WRLCK : F_RDLCK, range) != 0) {
-    throw system_error(path_, "locking a range", errno);
-  }
-  return std::make_unique<PosixRangeLock>(fd_, range);
-}
-
 std::unique_ptr<RangeLock> lock_range(File& file, const ByteRange& range, bool is_exclusive) {
   if (range.length == 0) return nullptr;  // 0 means "to the end" to the kernel
   auto* const posix = dynamic_cast<PosixFile*>(&file);
   if (posix == nullptr) {
     throw Error(Code::unsupported, file.path() + ": its storage has no range locks");
   }
-  return posix->lock_range(range, is_exclusive);
+  const int fd = posix->descriptor();
+  if (lock_descriptor(fd, is_exclusive ? F_WRLCK : F_RDLCK, range) != 0) {
+    throw system_error(file.path(), "locking a range", errno);
+  }
+  return std::make_unique<PosixRangeLock>(fd, range);
 }
 
 std::unique_ptr<File> open_to_write(const std::string& path) {

@@ -1,15 +1,5 @@
-// The writer lease on POSIX file systems: a record beside the file, held by an
-// open-file-description lock, or, where the file system has no locks, by its existence.
-//
-// A lock belongs to the descriptor, so it ends with the process however that ends, and two Files of
-// one process exclude each other as well. A record that is held by its existence has its time
-// renewed by a thread; it is taken over when its process is known to have ended, or, if that ran on
-// another system, when its time was not renewed for stale_after_s.
-//
-// Invariants: the record is not a symbolic link, and has one name; nothing that another program put
-// there is changed. A process that removes another's record, or writes over it, holds the takeover
-// record meanwhile, and looks at the record once more: so a new record is never mistaken for the
-// stale one that it replaced.
+#include "storage/lease.hpp"
+
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -387,8 +377,8 @@ class Taker {
 
 }  // namespace
 
-std::unique_ptr<Lease> PosixStorage::lease(const std::string& path) {
-  return Taker(calls(), path).take();
+std::unique_ptr<Lease> take_lease(const SystemCalls& calls, const std::string& path) {
+  return Taker(calls, path).take();
 }
 
 }  // namespace sluice::storage

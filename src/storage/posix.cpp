@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "storage/calls.hpp"
+#include "storage/lease.hpp"
 #include "storage/permissions.hpp"
 #include "storage/posix_file.hpp"
 #include "storage/size_limit.hpp"
@@ -455,6 +456,10 @@ void PosixStorage::sync_directory(const std::string& path) {
   if (problem != 0 && problem != EINVAL) {
     throw system_error(path, describe(Call::sync_directory), problem);
   }
+}
+
+std::unique_ptr<Lease> PosixStorage::lease(const std::string& path) {
+  return take_lease(calls_, path);
 }
 
 FileSystemFacts PosixStorage::file_system(const std::string& path) {

@@ -12,7 +12,6 @@
 #include <string>
 #include <sys/stat.h>
 
-#include "storage/foreign_file.hpp"
 #include "storage/place.hpp"
 #include "storage/posix_calls.hpp"
 #include "storage/storage.hpp"
@@ -48,12 +47,11 @@ class PosixFile : public File {
   void drop_cache() override;
   const std::string& path() const override { return path_; }
   void close() override;
-  /// For foreign_file.hpp.
-  std::unique_ptr<RangeLock> lock_range(const ByteRange& range, bool is_exclusive);
+  /// Of the open file; -1 after close().
+  int descriptor() const { return fd_; }
 
  protected:
   const SystemCalls& calls() const { return calls_; }
-  int descriptor() const { return fd_; }
 
  private:
   const SystemCalls calls_;

@@ -4,6 +4,17 @@
 
 namespace sluice::storage {
 
+void File::read_collective(std::span<const ReadPiece> pieces) {
+  for (const ReadPiece& piece : pieces) {
+    const std::size_t got = read(piece.offset, piece.bytes);
+    if (got != piece.bytes.size()) {
+      throw Error(Code::truncated, path() + ": ends at " + std::to_string(piece.offset + got) +
+                                       ", " + std::to_string(piece.bytes.size() - got) +
+                                       " bytes short");
+    }
+  }
+}
+
 std::vector<std::string> Storage::list(const std::string& path) {
   throw Error(Code::unsupported, path + ": storage " + name() + " cannot list folders: use posix");
 }
