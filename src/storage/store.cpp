@@ -9,9 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/name.hpp"
 #include "storage/calls.hpp"
-#include "storage/store_manifest.hpp"
 #include "storage/store_version.hpp"
 
 namespace sluice::storage {
@@ -273,20 +271,6 @@ class Store final : public File, public Objects {
 };
 
 }  // namespace
-
-std::string object_path(const std::string& path, const std::string& name) {
-  try {
-    model::check_name(name);
-  } catch (const Error& e) {
-    throw Error(e.code(), path + ": an object of the store: " + e.what());
-  }
-  return path + "/" + name;
-}
-
-bool is_store(Storage& storage, const std::string& path, const Manifests& known) {
-  return storage.may_have_names(path) && (has_manifest(storage, path, known) ||
-                                          !manifest_at(storage, path, known, new_ending).empty());
-}
 
 std::unique_ptr<File> open_data(Storage& storage, const std::string& path, const Manifests& known,
                                 Access access) {

@@ -15,39 +15,18 @@
 
 #include "storage/endings.hpp"
 #include "storage/storage.hpp"
+#include "storage/store_manifest.hpp"
 
 namespace sluice::storage {
 
-/// The names of manifests that are known.
-using Manifests = std::vector<std::string>;
 /// A manifest is held in memory whole: about 60,000 variables.
 inline constexpr std::uint64_t most_manifest_bytes = 64 << 20;
 
-/// The path of an object of the store at `path`. Error bad_name if `name`, which may come from a
-/// file, would lead out of the store.
-std::string object_path(const std::string& path, const std::string& name);
-bool is_store(Storage& storage, const std::string& path, const Manifests& known);
-/// Creates the folder of a store that has no manifest yet. An existing store is moved aside: it is
-/// kept until forget_replaced(), and restore_store() brings it back. Error exists if something else
-/// is there. With `synced` a crash leaves at least one of the two. `manifest` is the name of the
-/// new store's manifest.
-void begin_store(Storage& storage, const std::string& path, const std::string& manifest,
-                 const Manifests& known, bool synced);
-/// Was a store moved aside by a run that ended before its first commit?
-bool is_put_aside(Storage& storage, const std::string& path, const Manifests& known);
-/// Restores such a store, if there is one.
-void restore_store(Storage& storage, const std::string& path, const Manifests& known);
-/// Removes a store without a commit, and restores the one that was moved aside for it.
-void give_up_store(Storage& storage, const std::string& path, const Manifests& known);
-/// The new store has its first commit: removes the one that was moved aside.
-void forget_replaced(Storage& storage, const std::string& path, bool synced);
 /// The file at `path`, or the store. `storage` must outlive a store.
 std::unique_ptr<File> open_data(Storage& storage, const std::string& path, const Manifests& known,
                                 Access access);
 /// The file at `path`, which describes data in others, for reading: they are its objects, by their
 /// paths below its folder. No link below that folder is followed.
 std::unique_ptr<File> open_with_neighbours(Storage& storage, const std::string& path);
-/// Creates the objects anew, empty, with their folders; called on one rank.
-void make_objects(Storage& storage, const std::string& path, std::span<const Segment> segments);
 
 }  // namespace sluice::storage

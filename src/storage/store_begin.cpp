@@ -1,29 +1,13 @@
-// Begins, replaces and gives up stores, and makes the objects of a commit.
-#include <algorithm>
+#include "storage/store_begin.hpp"
+
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "storage/calls.hpp"
-#include "storage/store_manifest.hpp"
+#include "storage/endings.hpp"
 
 namespace sluice::storage {
-
-std::string manifest_path(const std::string& path, const std::string& manifest) {
-  return path + "/" + manifest;
-}
-
-std::string manifest_at(Storage& storage, const std::string& path, const Manifests& known,
-                        const char* ending) {
-  const auto found = std::find_if(known.begin(), known.end(), [&](const std::string& name) {
-    return storage.exists(manifest_path(path, name) + ending);
-  });
-  return found == known.end() ? "" : *found;
-}
-
-bool has_manifest(Storage& storage, const std::string& path, const Manifests& known) {
-  return !manifest_at(storage, path, known).empty();
-}
 
 namespace {
 
@@ -150,15 +134,6 @@ void begin_store(Storage& storage, const std::string& path, const std::string& m
     forget_begun(storage, path, known);
     throw;
   }
-}
-
-bool is_put_aside(Storage& storage, const std::string& path, const Manifests& known) {
-  if (storage.whole_files(path) != nullptr) {
-    return false;
-  }
-  // Another file that gets the name meanwhile is not removed.
-  return has_manifest(storage, path + old_ending, known) && !has_manifest(storage, path, known) &&
-         (is_store(storage, path, known) || !storage.exists(path));
 }
 
 void restore_store(Storage& storage, const std::string& path, const Manifests& known) {

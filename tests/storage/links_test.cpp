@@ -10,7 +10,7 @@
 #include "storage/scratch.hpp"
 #include "storage/small_file.hpp"
 #include "storage/storage.hpp"
-#include "storage/store.hpp"
+#include "storage/store_begin.hpp"
 
 namespace sluice::storage {
 namespace {

@@ -12,6 +12,7 @@
 #include "exec/transport/agree.hpp"
 #include "layout/formats/stores.hpp"
 #include "sluice/error.hpp"
+#include "storage/store_begin.hpp"
 
 namespace sluice::commit {
 

@@ -8,6 +8,7 @@
 #include "layout/formats/stores.hpp"
 #include "model/clock.hpp"
 #include "model/name.hpp"
+#include "storage/store_begin.hpp"
 
 namespace sluice::commit {
 

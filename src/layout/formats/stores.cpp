@@ -5,6 +5,7 @@
 
 #include "layout/formats/formats.hpp"
 #include "sluice/error.hpp"
+#include "storage/store_begin.hpp"
 #include "storage/store_version.hpp"
 
 namespace sluice::layout {
