@@ -30,8 +30,10 @@ Input::Input(exec::Transport& transport, storage::Storage& storage, const std::s
   if (!words.empty()) {
     open_parts(words, needed);
   }
-  reader_ = std::make_unique<SelectionReader>(
-      ReadContext{transport_, storage_, options_, view_, *source_, root_.get(), parts_.get()});
+  const ReadContext context{transport_, storage_,    options_,    view_,
+                            *source_,   root_.get(), parts_.get()};
+  reader_ = std::make_unique<SelectionReader>(context);
+  rows_ = std::make_unique<RowReader>(context, reader_->locator(), reader_->checked());
 }
 
 std::vector<std::byte> Input::open_on_root(std::string path) {
@@ -129,8 +131,8 @@ void Input::get_deferred() {
 void Input::get_rows(std::uint32_t variable, std::uint64_t step, std::span<const std::uint64_t> ids,
                      std::byte* data, const Type& type, const std::exception_ptr& found) {
   const RowsRequest request{variable, step, ids, data, type};
-  const auto failure = found ? found : exec::failure_of([&] { reader_->check(request); });
-  exec::for_file(path(), [&] { reader_->get_rows(request, failure); });
+  const auto failure = found ? found : exec::failure_of([&] { rows_->check(request); });
+  exec::for_file(path(), [&] { rows_->get_rows(request, failure); });
 }
 
 const Located& Input::locate(const Wanted& wanted) {

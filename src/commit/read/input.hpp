@@ -14,6 +14,7 @@
 #include "commit/read/file_view.hpp"
 #include "commit/read/parts_input.hpp"
 #include "commit/read/root_catalog.hpp"
+#include "commit/read/row_reader.hpp"
 #include "commit/read/selection_reader.hpp"
 #include "commit/read/source_file.hpp"
 #include "exec/transport/transport.hpp"
@@ -118,6 +119,7 @@ class Input {
   std::unique_ptr<PartsInput> parts_;  ///< of the index of a set of parts
   std::vector<std::size_t> absent_;    ///< of these, by number
   std::unique_ptr<SelectionReader> reader_;
+  std::unique_ptr<RowReader> rows_;
   std::vector<GetRequest> deferred_;
   std::exception_ptr deferred_failure_;  ///< the first
 };

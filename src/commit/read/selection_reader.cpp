@@ -3,9 +3,14 @@
 #include <algorithm>
 
 #include "commit/read/agreement.hpp"
+#include "commit/read/parts_input.hpp"
+#include "commit/read/root_reading.hpp"
+#include "exec/cores.hpp"
+#include "exec/read/encoded_read.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/portion.hpp"
 #include "layout/runs.hpp"
+#include "plan/plan.hpp"
 
 namespace sluice::commit {
 
@@ -17,6 +22,10 @@ namespace {
 constexpr std::int64_t short_run_bytes = 64 << 10;
 /// Reading less takes less time than agreeing on it.
 constexpr std::int64_t worth_meeting_bytes = 1 << 20;
+/// Shares of the budget: a window, the bytes to send, those of a round, and incomplete parts.
+constexpr std::uint64_t shares_of_budget = 4;
+constexpr std::uint64_t smallest_window_bytes = 4 << 10;
+constexpr std::uint64_t largest_window_bytes = 8 << 20;
 
 /// The records that overlap the region, as exec::read_in_rounds needs them; empty if one is not in
 /// a single existing tile. The same on every rank.
@@ -75,6 +84,20 @@ bool is_worth_meeting(const Demand& all, std::uint64_t region_bytes) {
   return all.wanted_bytes >= worth_meeting_bytes && (is_short || is_repeated);
 }
 
+/// From the first to the last byte of a region in the file.
+layout::Extent extent_of(const layout::Placement& placement, const Box& region) {
+  std::uint64_t first = layout::absent;
+  std::uint64_t end = 0;
+  for (const layout::Piece& piece : layout::cut(placement, region)) {
+    if (placement.address(piece.tile_index) != layout::absent) {
+      const layout::RunList runs(placement, piece);
+      first = std::min(first, runs.begin());
+      end = std::max(end, runs.end());
+    }
+  }
+  return end == 0 ? layout::Extent{} : layout::Extent{first, end - first};
+}
+
 }  // namespace
 
 SelectionReader::SelectionReader(const ReadContext& context)
@@ -95,7 +118,7 @@ void SelectionReader::get(std::span<const GetRequest> requests, const std::excep
     } else if (variable.is_encoded()) {
       get_encoded(requests[i], *regions[i]);
     } else {
-      get_through_root(requests[i]);
+      read_through_root(context_, checked_, buffers_.messages, requests[i]);
     }
   }
 }
@@ -157,6 +180,117 @@ std::vector<bool> SelectionReader::choose_two_phases(std::span<const Reading> re
     chosen.push_back(readings[i].records.has_value() && is_worth);
   }
   return chosen;
+}
+
+std::vector<int> SelectionReader::readers() const {
+  // By the rule that chooses writers, limited by the budget for their smallest windows.
+  const exec::Transport& transport = context_.transport;
+  plan::Topology topology;
+  topology.rank = transport.rank();
+  topology.ranks = transport.size();
+  topology.nodes = transport.nodes();
+  const std::uint64_t affordable = std::clamp<std::uint64_t>(
+      context_.options.budget_bytes / shares_of_budget / smallest_window_bytes, 1,
+      static_cast<std::uint64_t>(transport.size()));
+  plan::WriterChoice choice;
+  choice.writers = std::min(context_.options.readers, transport.size());
+  const auto ranks = plan::writer_ranks(topology, choice);
+  choice.writers = static_cast<int>(std::min<std::uint64_t>(ranks.size(), affordable));
+  return plan::writer_ranks(topology, choice);
+}
+
+void SelectionReader::fill_absent(const layout::Placement& placement, const Destination& to) {
+  for (const layout::Piece& piece : layout::cut(placement, to.box())) {
+    if (placement.address(piece.tile_index) == layout::absent) {
+      to.fill(piece.box);
+    }
+  }
+}
+
+void SelectionReader::get_independent(const Reading& reading) {
+  checked_.get(*reading.located,
+               Destination(context_.view[reading.located->variable], *reading.request));
+}
+
+void SelectionReader::get_in_two_phases(const Reading& reading) {
+  const Located& located = *reading.located;
+  const layout::Placement& placement = located.placement();
+  const InputVariable& variable = context_.view[located.variable];
+  const Destination to(variable, *reading.request);
+  exec::Transport& transport = context_.transport;
+  const std::vector<int> who = readers();
+  storage::File* const file = context_.source.file_of_readers(
+      transport, placement, std::binary_search(who.begin(), who.end(), transport.rank()));
+  const std::uint64_t share = context_.options.budget_bytes / shares_of_budget;
+  const std::uint64_t window =
+      std::clamp(share / who.size(), smallest_window_bytes, largest_window_bytes);
+  const std::uint64_t most_part =
+      std::clamp(share / (who.size() + 1), smallest_window_bytes, layout::portion_bytes);
+  const exec::ReadMap map = exec::read_map(placement, extent_of(placement, reading.region),
+                                           *reading.records, who, window);
+  std::vector<layout::Piece> parts;
+  for (const layout::Piece& piece : layout::cut(placement, to.box())) {
+    if (placement.address(piece.tile_index) != layout::absent) {
+      for (const Box& part : layout::split(piece.box, variable.definition.type.bytes, most_part)) {
+        parts.push_back({part, piece.tile_index});
+      }
+    }
+  }
+  exec::ReadSink sink;
+  sink.place = [&](std::size_t part) { return to.run_of(parts[part].box); };
+  sink.whole = [&](std::size_t part, std::span<std::byte> bytes) {
+    to.put_stored(parts[part].box, bytes);
+  };
+  sink.finish = [&](std::span<const std::size_t> mismatches) {
+    fill_absent(placement, to);
+    if (!mismatches.empty()) {
+      const exec::CheckedPiece& first =
+          (*reading.records)[*std::min_element(mismatches.begin(), mismatches.end())];
+      checked_.refuse(located, {first.piece.box, first.checksum});
+    }
+  };
+  exec::read_in_rounds(transport, file, placement, map, parts, *reading.records, buffers_, sink);
+}
+
+void SelectionReader::get_encoded(const GetRequest& request, const Box& region) {
+  const InputVariable& variable = context_.view[request.variable];
+  const Located& located = locator_.locate_encoded({request.variable, request.step, region});
+  exec::Transport& transport = context_.transport;
+  exec::EncodedReading reading;
+  reading.tiles = &located.tiles;
+  reading.region = region;
+  reading.pipeline = variable.filters;
+  reading.name = context_.view.name_of(request.variable, request.step);
+  reading.readers = context_.options.readers > 0 ? plan::RankList(readers())
+                                                 : plan::RankList::spaced(0, 1, transport.size());
+  reading.budget_bytes = context_.options.budget_bytes;
+  reading.threads = context_.storage.in_background() ? exec::idle_cores(transport) : 1;
+  reading.file = [&]() -> storage::File& { return context_.source.file(located.placement()); };
+  reading.inspect = [&](std::uint64_t tile, std::span<const std::byte> dense) {
+    checked_.check_tile(located, tile, dense);
+  };
+  const Destination to(variable, request);
+  reading.finish = [&] { fill_absent(located.placement(), to); };
+  std::vector<std::byte> bytes;
+  exec::read_encoded(transport, reading, request.box,
+                     [&](const Box& part, std::span<const std::byte> stored) {
+                       if (!variable.big_endian) {
+                         to.put(part, stored);
+                         return;
+                       }
+                       bytes.assign(stored.begin(), stored.end());
+                       to.put_stored(part, bytes);
+                     });
+}
+
+void SelectionReader::get_from_parts(const GetRequest& request, const Box& region) {
+  const InputVariable& variable = context_.view[request.variable];
+  PartsInput& parts = *context_.parts;
+  if (context_.transport.size() > 1 && parts.is_in_one_part(variable, request.step, region)) {
+    parts.get_together(context_.transport, variable, request, region);
+  } else {
+    exec::together(context_.transport, [&] { parts.get(variable, request); });
+  }
 }
 
 }  // namespace sluice::commit

@@ -2,10 +2,10 @@
 //
 // 1. selection: the ranks agree on what they request, and on the hull of their boxes (agreement);
 //   2. placement: rank 0 tells where that is, with its checksum records (locator);
-//   3. runs: the bytes come, by the way that the variable's storage and the boxes ask for
-//      (selection_ways): each rank reads its own, some ranks read every byte once for all, one rank
-//      decodes each tile, each rank looks into the parts of a set, or rank 0 reads by the format's
-//      library;
+//   3. runs: the bytes come, by the way that the variable's storage and the boxes ask for: each
+//      rank reads its own, some ranks read every byte once for all, one rank decodes each tile,
+//      each rank looks into the parts of a set, or rank 0 reads by the format's library
+//      (root_reading);
 //   4. checksum: whoever reads bytes checks them first (checked_reader);
 //   5. convert: to the caller's type and place (destination).
 //
@@ -15,7 +15,6 @@
 #pragma once
 
 #include <exception>
-#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -23,37 +22,10 @@
 #include "commit/read/checked_reader.hpp"
 #include "commit/read/destination.hpp"
 #include "commit/read/locator.hpp"
-#include "commit/read/parts_input.hpp"
+#include "commit/read/read_context.hpp"
 #include "exec/read/two_phase_read.hpp"
-#include "exec/transport/transport.hpp"
-#include "sluice/options.hpp"
-#include "storage/storage.hpp"
-
-namespace sluice::exec {
-struct RowSource;
-}
 
 namespace sluice::commit {
-
-/// The sources; all must outlive a reader.
-struct ReadContext {
-  exec::Transport& transport;
-  storage::Storage& storage;
-  const Options& options;
-  const FileView& view;
-  SourceFile& source;
-  RootCatalog* root = nullptr;  ///< on rank 0
-  PartsInput* parts = nullptr;  ///< of the index of a set of parts
-};
-
-/// Rows of a variable by their numbers, into dense memory of `type`.
-struct RowsRequest {
-  std::uint32_t variable = 0;
-  std::uint64_t step = 0;
-  std::span<const std::uint64_t> ids;
-  std::byte* data = nullptr;
-  Type type;
-};
 
 class SelectionReader {
  public:
@@ -62,10 +34,6 @@ class SelectionReader {
   /// Collective. The same variables and steps in the same order on every rank, while the boxes are
   /// each rank's own. `failure`: an error of this rank, which every rank then throws.
   void get(std::span<const GetRequest> requests, const std::exception_ptr& failure);
-  /// Collective; each rank its own ids.
-  void get_rows(const RowsRequest& request, std::exception_ptr failure);
-  /// Local. Throws what is wrong with a request.
-  void check(const RowsRequest& request) const;
 
   Locator& locator() noexcept { return locator_; }
   CheckedReader& checked() noexcept { return checked_; }
@@ -89,14 +57,7 @@ class SelectionReader {
   void get_in_two_phases(const Reading& reading);
   void get_encoded(const GetRequest& request, const model::Box& region);
   void get_from_parts(const GetRequest& request, const model::Box& region);
-  void get_through_root(const GetRequest& request);
 
-  /// Rank 0: reads the records that overlap the request, through the library of the format. Error
-  /// damaged.
-  void check_through_root(const GetRequest& request, std::span<const model::Box> wanted) const;
-
-  /// How rows are read from tiles, which must outlive the result.
-  void read_encoded_rows(const Located& located, exec::RowSource& source);
   /// The ranks that read for others.
   std::vector<int> readers() const;
   /// Fills the parts of a box that the file does not contain with the fill value.

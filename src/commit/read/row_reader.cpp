@@ -1,9 +1,10 @@
-// Rows by global index, of variables with addresses, of parts and of compressed ones; see
-// selection_reader.hpp.
+#include "commit/read/row_reader.hpp"
+
 #include <memory>
+#include <vector>
 
 #include "commit/read/agreement.hpp"
-#include "commit/read/selection_reader.hpp"
+#include "commit/read/parts_input.hpp"
 #include "exec/device_memory.hpp"
 #include "exec/rows/rows.hpp"
 #include "exec/transport/agree.hpp"
@@ -26,7 +27,7 @@ Box rows_of(Box all, std::uint64_t first, std::uint64_t count) {
 
 }  // namespace
 
-void SelectionReader::check(const RowsRequest& request) const {
+void RowReader::check(const RowsRequest& request) const {
   const FileView::Contents& file = context_.view.contents();
   if (request.variable >= file.variables.size()) {
     throw Error(Code::invalid_argument, file.path + ": get_rows: there is no variable " +
@@ -57,7 +58,7 @@ void SelectionReader::check(const RowsRequest& request) const {
   }
 }
 
-void SelectionReader::get_rows(const RowsRequest& request, std::exception_ptr failure) {
+void RowReader::get_rows(const RowsRequest& request, std::exception_ptr failure) {
   const FileView& view = context_.view;
   const bool is_known = request.variable < view.variables().size();
   const InputVariable none;
@@ -99,7 +100,7 @@ void SelectionReader::get_rows(const RowsRequest& request, std::exception_ptr fa
 }
 
 /// One rank owns all rows of a tile, so that one rank decodes it.
-void SelectionReader::read_encoded_rows(const Located& located, exec::RowSource& source) {
+void RowReader::read_encoded_rows(const Located& located, exec::RowSource& source) {
   const InputVariable& variable = context_.view[located.variable];
   const std::uint64_t budget_bytes = context_.options.budget_bytes;
   const std::uint64_t tile_rows = located.placement().tile()[0];
