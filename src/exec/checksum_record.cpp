@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codec/checksum.hpp"
+#include "layout/portion.hpp"
 
 namespace sluice::exec {
 
@@ -35,10 +36,10 @@ std::optional<ChecksumRecord> ChecksumRecord::take_from(std::span<const std::uin
   const std::size_t left = words.size() - at;
   const std::uint64_t head = left >= 2 ? words[at + 1] : dimension_bits;
   const std::uint64_t dimensions = head & dimension_bits;
-  if (dimensions > model::max_rank || left < record_words(static_cast<int>(dimensions))) {
+  if (dimensions > model::max_rank || left < layout::record_words(static_cast<int>(dimensions))) {
     return std::nullopt;
   }
-  const auto found = words.subspan(at, record_words(static_cast<int>(dimensions)));
+  const auto found = words.subspan(at, layout::record_words(static_cast<int>(dimensions)));
   std::vector<std::uint64_t> unproven(found.begin(), found.end());
   unproven[1] &= (1ULL << proof_shift) - 1;
   if ((unproven[1] | proof_of(unproven)) != head) {

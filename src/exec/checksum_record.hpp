@@ -16,11 +16,6 @@
 
 namespace sluice::exec {
 
-/// Words of a record of a box with this many dimensions.
-inline constexpr std::uint64_t record_words(int dimensions) {
-  return 3 + 2 * static_cast<std::uint64_t>(dimensions);
-}
-
 struct ChecksumRecord {
   /// The largest rank that can be recorded; higher ranks are not named.
   static constexpr std::uint32_t nobody = (1U << 24) - 1;

@@ -11,6 +11,10 @@ namespace sluice::layout {
 
 /// Largest packed size of a portion, which is also the most that one checksum covers.
 inline constexpr std::uint64_t portion_bytes = 4ULL << 20;
+/// Words of the checksum record of a box with this many dimensions (exec/checksum_record).
+inline constexpr std::uint64_t record_words(int dimensions) {
+  return 3 + 2 * static_cast<std::uint64_t>(dimensions);
+}
 
 struct Portion {
   std::uint32_t block = 0;  ///< index into the rank's list of blocks

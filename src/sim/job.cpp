@@ -16,8 +16,6 @@ namespace {
 
 /// As in the planner of HDF5 files: smaller ones are not worth a gap before them.
 constexpr std::uint64_t threshold_bytes = 64 << 10;
-/// Words of a checksum record of a box of `rank` dimensions.
-std::uint64_t record_words_of(int rank) { return 3 + 2 * static_cast<std::uint64_t>(rank); }
 constexpr std::uint64_t word_bytes = 8;
 
 std::vector<int> prime_factors(int number) {
@@ -36,7 +34,7 @@ std::vector<int> prime_factors(int number) {
 std::uint64_t records_of(const Share& share) {
   std::uint64_t words = 0;
   for (const layout::Portion& portion : share.portions) {
-    words += record_words_of(portion.piece.box.start.rank());
+    words += layout::record_words(portion.piece.box.start.rank());
   }
   return words;
 }
@@ -127,7 +125,7 @@ void Arrangement::count_words(const Placed& placed) {
       portions.clear();
       layout::append_portions(0, box, shape, placed.tile, placed.placement.element_bytes(),
                               portions);
-      words = portions.size() * record_words_of(shape.rank());
+      words = portions.size() * layout::record_words(shape.rank());
       before = alike;
     }
     first_words_[static_cast<std::size_t>(rank) + 1] += words;

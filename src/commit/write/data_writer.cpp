@@ -115,7 +115,7 @@ void DataWriter::number_words(const FileCommit& commit, StagedCommit& staged) {
         const model::Definition& definition =
             variables_.definitions()[commit.blocks[portion.block].variable];
         words += options_.checksum && layout::keeps_values(definition)
-                     ? exec::record_words(portion.piece.box.start.rank())
+                     ? layout::record_words(portion.piece.box.start.rank())
                      : 0;
       }
     }
