@@ -94,6 +94,9 @@ struct MetadataUpdate {
   std::vector<Document> after;   ///< follow from the manifest
 };
 
+/// On a file system with stripes: smaller raw data is not worth a gap before it.
+inline constexpr std::uint64_t worth_aligning_bytes = 64 << 10;
+
 /// The properties of the file system and the caller's options, for a planner.
 struct PlannerOptions {
   /// Raw data of at least `threshold_bytes` starts at multiples of `alignment_bytes`, if the format

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "layout/chunking.hpp"
+#include "layout/layout.hpp"
 #include "model/round_up.hpp"
 
 namespace sluice::sim {
@@ -14,8 +15,6 @@ using model::Dims;
 
 namespace {
 
-/// As in the planner of HDF5 files: smaller ones are not worth a gap before them.
-constexpr std::uint64_t threshold_bytes = 64 << 10;
 constexpr std::uint64_t word_bytes = 8;
 
 std::vector<int> prime_factors(int number) {
@@ -145,7 +144,7 @@ std::uint64_t Arrangement::place(const Variable& variable, std::uint64_t at,
     placed.tile = layout::choose_tile(variable.shape, variable.element_bytes, all);
   }
   const std::uint64_t tile_bytes = placed.tile.volume() * variable.element_bytes;
-  const std::uint64_t unit = tile_bytes >= threshold_bytes ? alignment_bytes : 1;
+  const std::uint64_t unit = tile_bytes >= layout::worth_aligning_bytes ? alignment_bytes : 1;
   const std::uint64_t stride = model::round_up(tile_bytes, unit);
   std::vector<std::uint64_t> addresses(layout::grid_of(variable.shape, placed.tile).volume());
   at = model::round_up(at, unit);

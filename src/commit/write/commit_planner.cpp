@@ -31,7 +31,7 @@ PlannerOptions planner_options(const Options& options, storage::Storage& storage
   }
   if (stripe > page && stripe % page == 0) {
     planner.alignment_bytes = stripe;
-    planner.threshold_bytes = std::min<std::uint64_t>(stripe, 64 << 10);
+    planner.threshold_bytes = std::min(stripe, layout::worth_aligning_bytes);
   }
   return planner;
 }
