@@ -1,7 +1,6 @@
 #include "layout/hdf5/datasets.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "layout/hdf5/dataset_facts.hpp"
 #include "layout/hdf5/types.hpp"
@@ -11,14 +10,6 @@ namespace sluice::layout::hdf5 {
 using model::Dims;
 
 namespace {
-
-using Numbers = std::array<hsize_t, model::max_rank>;
-
-Numbers numbers_of(const Dims& dims) {
-  Numbers numbers{};
-  std::copy(dims.begin(), dims.end(), numbers.begin());
-  return numbers;
-}
 
 /// Those of a dataspace that must have `rank` of them.
 Dims dims_of_space(hid_t space, int rank, const std::string& path) {
@@ -33,8 +24,8 @@ Handle selected_rows(hid_t dataset, const std::string& path, std::uint64_t first
                      const Dims& shape) {
   Handle space = own(H5Dget_space(dataset), path);
   dims_of_space(space.get(), shape.rank(), path);
-  const Numbers start{first};
-  const Numbers count = numbers_of(shape);
+  const Hsizes start{first};
+  const Hsizes count = hsizes_of(shape);
   check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(),
                             nullptr),
         path);
@@ -43,15 +34,21 @@ Handle selected_rows(hid_t dataset, const std::string& path, std::uint64_t first
 
 }  // namespace
 
+Hsizes hsizes_of(const Dims& dims) {
+  Hsizes sizes{};
+  std::copy(dims.begin(), dims.end(), sizes.begin());
+  return sizes;
+}
+
 Handle growing_space(const Dims& dims, const std::string& path) {
-  const Numbers extent = numbers_of(dims);
-  Numbers limit = extent;
+  const Hsizes extent = hsizes_of(dims);
+  Hsizes limit = extent;
   limit[0] = H5S_UNLIMITED;
   return own(H5Screate_simple(dims.rank(), extent.data(), limit.data()), path);
 }
 
 void set_chunk(hid_t list, const Dims& chunk, const std::string& path) {
-  check(H5Pset_chunk(list, chunk.rank(), numbers_of(chunk).data()), path);
+  check(H5Pset_chunk(list, chunk.rank(), hsizes_of(chunk).data()), path);
 }
 
 Handle create_dataset(hid_t file, const std::string& path, hid_t type, hid_t space, hid_t list) {
@@ -90,7 +87,7 @@ bool has_storage(hid_t dataset, const std::string& path) {
 }
 
 void set_extent(hid_t dataset, const Dims& dims, const std::string& path) {
-  check(H5Dset_extent(dataset, numbers_of(dims).data()), path);
+  check(H5Dset_extent(dataset, hsizes_of(dims).data()), path);
 }
 
 void read_rows(hid_t dataset, const std::string& path, hid_t type, std::uint64_t first,

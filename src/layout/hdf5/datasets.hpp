@@ -1,12 +1,17 @@
 // Datasets of HDF5: how one is created and extended, and rows of one that is a table or a list.
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "layout/hdf5/handle.hpp"
 #include "model/dims.hpp"
 
 namespace sluice::layout::hdf5 {
+
+/// Dimensions as libhdf5 takes them.
+using Hsizes = std::array<hsize_t, model::max_rank>;
+Hsizes hsizes_of(const model::Dims& dims);
 
 /// A dataspace of `dims` whose first dimension has no limit.
 Handle growing_space(const model::Dims& dims, const std::string& path);

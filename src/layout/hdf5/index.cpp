@@ -1,7 +1,6 @@
 #include "layout/hdf5/index.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 
@@ -21,14 +20,6 @@ namespace {
 
 using model::Dims;
 
-using Extent8 = std::array<hsize_t, model::max_rank>;
-
-Extent8 extent_of(const Dims& dims) {
-  Extent8 extent{};
-  std::copy(dims.begin(), dims.end(), extent.begin());
-  return extent;
-}
-
 /// `start`, relative to the first dimension that only `count` has (characters of text).
 Dims with_rank_of(const Dims& count, Dims start) {
   while (start.rank() < count.rank()) {
@@ -42,10 +33,8 @@ class Selected {
  public:
   explicit Selected(const Dims& extent) : space_(dataspace(extent)) {}
   hid_t select(const Dims& start, const Dims& count) {
-    const Extent8 first = extent_of(start);
-    const Extent8 size = extent_of(count);
-    check(H5Sselect_hyperslab(space_.get(), H5S_SELECT_SET, first.data(), nullptr, size.data(),
-                              nullptr),
+    check(H5Sselect_hyperslab(space_.get(), H5S_SELECT_SET, hsizes_of(start).data(), nullptr,
+                              hsizes_of(count).data(), nullptr),
           "selection");
     return space_.get();
   }
