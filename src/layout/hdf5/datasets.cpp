@@ -47,6 +47,11 @@ Handle growing_space(const Dims& dims, const std::string& path) {
   return own(H5Screate_simple(dims.rank(), extent.data(), limit.data()), path);
 }
 
+void set_order(hid_t list, const std::string& path) {
+  check(H5Pset_obj_track_times(list, false), path);
+  check(H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), path);
+}
+
 void set_chunk(hid_t list, const Dims& chunk, const std::string& path) {
   check(H5Pset_chunk(list, chunk.rank(), hsizes_of(chunk).data()), path);
 }

@@ -15,6 +15,9 @@ Hsizes hsizes_of(const model::Dims& dims);
 
 /// A dataspace of `dims` whose first dimension has no limit.
 Handle growing_space(const model::Dims& dims, const std::string& path);
+/// Sets in a creation list that the dataset has no times, so that its bytes depend on its data
+/// alone, and keeps its attributes in the order in which they are made, as netCDF-4 asks.
+void set_order(hid_t list, const std::string& path);
 /// Sets the chunks of a creation list.
 void set_chunk(hid_t list, const model::Dims& chunk, const std::string& path);
 /// Creates the dataset at `path`, whose groups are there. `list`: how, or H5P_DEFAULT.

@@ -92,8 +92,7 @@ class IndexWriter {
 
   Handle make(const std::string& name, hid_t type, hid_t space, hid_t list) {
     make_groups_above(hdf5_.get(), name, group_list_.get());
-    check(H5Pset_obj_track_times(list, false), name);
-    check(H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED), name);
+    set_order(list, name);
     return create_dataset(hdf5_.get(), name, type, space, list);
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "layout/hdf5/attributes.hpp"
+#include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/fill.hpp"
 #include "layout/hdf5/log.hpp"
 #include "layout/hdf5/openpmd_attributes.hpp"
@@ -139,9 +140,7 @@ bool is_openpmd_part(Profile profile, std::string_view owner) {
 
 Handle creation_list(Profile profile, const model::Definition& definition) {
   Handle list = own(H5Pcreate(H5P_DATASET_CREATE), definition.name);
-  check(H5Pset_obj_track_times(list.get(), false), definition.name);
-  check(H5Pset_attr_creation_order(list.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
-        definition.name);
+  set_order(list.get(), definition.name);
   if (definition.partial) {
     set_fill(list.get(), definition, type_in_file(profile, definition.type).get());
   }

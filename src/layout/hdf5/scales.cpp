@@ -173,9 +173,7 @@ void Scales::number(hid_t file) {
 
 void Scales::make_plain(hid_t file, const std::string& path, const netcdf4::Use& use) {
   const Handle list = own(H5Pcreate(H5P_DATASET_CREATE), path);
-  check(H5Pset_obj_track_times(list.get(), false), path);
-  check(H5Pset_attr_creation_order(list.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED),
-        path);
+  set_order(list.get(), path);
   if (use.unlimited) {
     set_chunk(list.get(), {1024}, path);  // nothing is ever written, so no chunk is ever created
   }
