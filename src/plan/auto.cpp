@@ -128,17 +128,12 @@ namespace {
 
 Plan plan_auto(const Input& input) { return plan_of(input, decide(input)); }
 
-/// Every rank may have to write, whatever is chosen.
-RankList all_ranks(const Topology& topology, const WriterChoice&) {
-  return RankList::spaced(0, 1, topology.ranks);
-}
-
 }  // namespace
 
 extern const Strategy auto_strategy;
 constinit const Strategy auto_strategy{
     .name = "auto",
-    .openers = all_ranks,
+    .openers = all_ranks,  // each may have to write, whatever is chosen
     .plan = plan_auto,
     .writers = writer_list,
     .chooses = true,

@@ -10,6 +10,10 @@ std::uint64_t count_writers(const Strategy& strategy, const Topology& topology,
   return ranks(topology, choice).size();
 }
 
+RankList all_ranks(const Topology& topology, const WriterChoice&) {
+  return RankList::spaced(0, 1, topology.ranks);
+}
+
 Transfer everything_to(int writer, const Input& input) {
   Transfer transfer;
   transfer.writer = writer;

@@ -178,6 +178,8 @@ struct Distances {
 /// or a cost is negative or not a number.
 std::vector<int> nearest_writers(int ranks, int writers, const Distances& distances);
 
+/// Every rank, whatever the choice.
+RankList all_ranks(const Topology& topology, const WriterChoice& choice);
 /// How many ranks write.
 std::uint64_t count_writers(const Strategy& strategy, const Topology& topology,
                             const WriterChoice& choice);

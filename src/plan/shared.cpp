@@ -16,10 +16,6 @@ constexpr std::uint64_t short_run_bytes = 256ULL << 10;
 /// less, and equal for this.
 constexpr double cached_step_bytes = 4 << 20;
 
-RankList everybody(const Topology& topology, const WriterChoice&) {
-  return RankList::spaced(0, 1, topology.ranks);
-}
-
 Plan plan_shared(const Input& input) {
   Plan plan;
   plan.strategy = shared_strategy.name;
@@ -68,7 +64,7 @@ std::vector<Candidate> candidates_of_shared(const Input& input) {
 
 constinit const Strategy shared_strategy{
     .name = "shared",
-    .openers = everybody,
+    .openers = all_ranks,
     .plan = plan_shared,
     .candidates = candidates_of_shared,
     .seconds = shared_s,
