@@ -9,24 +9,6 @@
 
 namespace sluice::layout::hdf5 {
 
-namespace {
-
-std::vector<std::int64_t> integers_of(const model::AttributeValue& value) {
-  if (const auto* number = std::get_if<std::int64_t>(&value)) {
-    return {*number};
-  }
-  if (const auto* number = std::get_if<std::int32_t>(&value)) {
-    return {*number};
-  }
-  if (const auto* list = std::get_if<std::vector<std::int32_t>>(&value)) {
-    return {list->begin(), list->end()};
-  }
-  const auto* list = std::get_if<std::vector<std::int64_t>>(&value);
-  return list != nullptr ? *list : std::vector<std::int64_t>{};
-}
-
-}  // namespace
-
 void OpenpmdSteps::keep_below(std::uint64_t steps) {
   numbers_.resize(std::min<std::size_t>(numbers_.size(), steps));
 }
@@ -34,9 +16,10 @@ void OpenpmdSteps::keep_below(std::uint64_t steps) {
 std::uint64_t OpenpmdSteps::number(std::uint64_t step) {
   std::uint64_t number = numbers_.empty() ? 0 : numbers_.back() + 1;
   for (const model::Attribute& attribute : attributes_.waiting()) {
-    const std::vector<std::int64_t> given = openpmd::is_iteration(attribute)
-                                                ? integers_of(attribute.value)
-                                                : std::vector<std::int64_t>{};
+    const std::vector<std::int64_t> given =
+        openpmd::is_iteration(attribute)
+            ? openpmd::integers_in(attribute.value).value_or(std::vector<std::int64_t>{})
+            : std::vector<std::int64_t>{};
     const bool is_next = attribute.name == openpmd::iteration_attribute;
     const std::uint64_t at = is_next ? 0 : step;  // else a list by step
     if (at < given.size()) {

@@ -163,6 +163,10 @@ std::string form_of(std::string_view name) {
   }
 }
 
+std::optional<std::vector<std::int64_t>> integers_in(const AttributeValue& value) {
+  return numbers_in<std::int64_t>(value);
+}
+
 int unsigned_bits(std::string_view name) {
   const Form form = form_for(name);
   return form == Form::u32 ? 32 : form == Form::sizes ? 64 : 0;

@@ -18,6 +18,8 @@ std::optional<model::AttributeValue> as_stored(std::string_view name,
                                                const model::AttributeValue& value);
 /// Which type the standard asks for, in words.
 std::string form_of(std::string_view name);
+/// The integers of a value, one or a list; empty if it has others.
+std::optional<std::vector<std::int64_t>> integers_in(const model::AttributeValue& value);
 /// Bits of an unsigned attribute; 0 for others.
 int unsigned_bits(std::string_view name);
 
