@@ -7,12 +7,9 @@ namespace sluice {
 
 using commit::SessionPart;
 using commit::Sessions;
+using detail::part_of;
 
 namespace {
-
-SessionPart part_of(const Session& session) {
-  return {{session.home, session.number, 0}, {session.offset, session.bytes}};
-}
 
 /// Calls back with the Error, or nullptr.
 Sessions::Done done_of(std::function<void(const Error*)> call) {

@@ -13,6 +13,11 @@
 
 namespace sluice::detail {
 
+/// A session as the ranks know it.
+inline commit::SessionPart part_of(const Session& session) {
+  return {{session.home, session.number, 0}, {session.offset, session.bytes}};
+}
+
 class SessionImpl {
  public:
   /// Collective.

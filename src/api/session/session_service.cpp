@@ -14,10 +14,6 @@ namespace {
 /// Interval at which the thread checks its writer.
 constexpr auto look_at_least = std::chrono::microseconds(1000);
 
-commit::SessionPart part_of_service(const Session& session) {
-  return {{session.home, session.number, 0}, {session.offset, session.bytes}};
-}
-
 }  // namespace
 
 SessionService::SessionService(int rank, int size, const std::string& path, Mode mode,
@@ -121,13 +117,13 @@ Session SessionService::start(std::uint64_t offset, std::uint64_t bytes,
 
 std::uint64_t SessionService::write_some(const Session& session, std::uint64_t offset,
                                          std::span<const std::byte> bytes) {
-  return opened("write").write_some(part_of_service(session), offset, bytes);
+  return opened("write").write_some(part_of(session), offset, bytes);
 }
 
 void SessionService::read(const Session& session, std::uint64_t offset, std::span<std::byte> into,
                           std::int64_t number) {
   opened("read").read(
-      part_of_service(session), offset, into,
+      part_of(session), offset, into,
       [this, number](const std::exception_ptr& failure) { tell(Kind::read, number, failure); });
 }
 
