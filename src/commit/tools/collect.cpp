@@ -26,7 +26,7 @@ class Collector {
         storage_(storage),
         index_path_(agreed_path(transport, storage, index_path)),
         options_(options),
-        progress_(progress) {}
+        meter_{transport.size(), progress} {}
 
   Collected run();
 
@@ -34,21 +34,18 @@ class Collector {
   void choose_targets();
   void choose_movers();
   void move(std::size_t part);
-  void report(std::uint64_t bytes);
   bool is_home(std::size_t part) const { return sources_[part] == targets_[part]; }
 
   exec::Transport& transport_;
   storage::Storage& storage_;
   const std::string index_path_;
   const CollectOptions& options_;
-  const CopyProgress& progress_;
+  CopyMeter meter_;
   std::unique_ptr<PartsIndex> index_;  ///< rank 0
   PartSet set_;
   std::vector<std::string> sources_;
   std::vector<std::string> targets_;
   std::vector<int> movers_;  ///< by part
-  std::uint64_t total_bytes_ = 0;
-  std::uint64_t own_bytes_ = 0;
 };
 
 Collected Collector::run() {
@@ -62,9 +59,9 @@ Collected Collector::run() {
   Collected done{set_.parts.size(), 0, 0, 0};
   for (std::size_t p = 0; p < set_.parts.size(); ++p) {
     done.moved += is_home(p) ? 0 : 1;
-    total_bytes_ += is_home(p) ? 0 : set_.parts[p].bytes;
+    meter_.total_bytes += is_home(p) ? 0 : set_.parts[p].bytes;
   }
-  done.bytes = total_bytes_;
+  done.bytes = meter_.total_bytes;
   if (done.moved == 0) {
     return done;
   }
@@ -147,15 +144,7 @@ void Collector::move(std::size_t part) {
                     "choose another folder");
   }
   storage_.make_folder(storage::folder_of(target));
-  copy_part(storage_, sources_[part], target, [&](std::uint64_t bytes) { report(bytes); });
-}
-
-void Collector::report(std::uint64_t bytes) {
-  own_bytes_ += bytes;
-  if (progress_) {
-    const auto ranks = static_cast<std::uint64_t>(transport_.size());
-    progress_(std::min(total_bytes_, own_bytes_ * ranks), total_bytes_);
-  }
+  copy_part(storage_, sources_[part], target, [&](std::uint64_t bytes) { meter_.note(bytes); });
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
+#include "commit/tools/copy_meter.hpp"
 #include "exec/transport/transport.hpp"
 #include "storage/storage.hpp"
 
@@ -26,9 +26,6 @@ struct Collected {
   std::uint64_t bytes = 0;  ///< of those that were moved
   std::uint64_t left = 0;   ///< of those that were moved: not removed, see remove_part()
 };
-
-/// Bytes copied so far by all ranks together (about), and in all.
-using CopyProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 /// Collective; the same result on every rank. A part is copied by a rank that sees it, so run it on
 /// the nodes whose scratch holds the parts. Memory: 4 MiB for each rank. Errors: those of opening

@@ -24,23 +24,22 @@ namespace {
 /// The elements of one variable and step, read on demand.
 class PartsSource final : public model::BlockSource {
  public:
-  using Note = std::function<void(std::uint64_t bytes)>;
-  PartsSource(Input& input, std::uint32_t variable, std::uint64_t step, const Note& note)
-      : input_(input), variable_(variable), step_(step), note_(note) {}
+  PartsSource(Input& input, std::uint32_t variable, std::uint64_t step, CopyMeter& meter)
+      : input_(input), variable_(variable), step_(step), meter_(meter) {}
 
   void read(const model::Box& part, std::span<std::byte> out) const override {
     const Type& type = input_.variables()[variable_].definition.type;
     const model::Memory memory{out.data(), type, part.count,
                                model::Dims::filled(part.count.rank(), 0)};
     input_.get_from_parts({variable_, step_, part, memory});
-    note_(out.size());
+    meter_.note(out.size());
   }
 
  private:
   Input& input_;
   std::uint32_t variable_;
   std::uint64_t step_;
-  const Note& note_;
+  CopyMeter& meter_;
 };
 
 class Merger {
@@ -50,7 +49,7 @@ class Merger {
       : transport_(transport),
         target_(target),
         input_(transport, storage, index_path, Options{}),
-        note_([this, &progress](std::uint64_t bytes) { note(bytes, progress); }) {
+        meter_{transport.size(), progress} {
     if (input_.set() == nullptr) {
       throw Error(Code::unsupported,
                   index_path + ": is one plain file already, not a set of parts");
@@ -77,7 +76,7 @@ class Merger {
     }
     output_->close();
     target_.finish();
-    return {input_.set()->parts.size(), input_.steps(), total_bytes_};
+    return {input_.set()->parts.size(), input_.steps(), meter_.total_bytes};
   }
 
  private:
@@ -92,17 +91,14 @@ class Merger {
   void define_until(std::uint64_t step);
   void define_groups();
   void put(std::uint64_t step, bool with_fixed);
-  void note(std::uint64_t bytes, const CopyProgress& progress);
 
   exec::Transport& transport_;
   NewFile& target_;
   Input input_;
-  PartsSource::Note note_;
+  CopyMeter meter_;
   std::unique_ptr<Output> output_;
   std::vector<Planned> planned_;                       ///< by variable of the set
   std::vector<std::unique_ptr<PartsSource>> sources_;  ///< of the step under way
-  std::uint64_t total_bytes_ = 0;
-  std::uint64_t own_bytes_ = 0;
   bool has_groups_ = false;
 };
 
@@ -119,7 +115,7 @@ void Merger::survey() {
     Planned& planned = planned_[mapping.variable];
     planned.begins = std::min(planned.begins, mapping.first_step);
     const model::Definition& definition = input_.variables()[planned.variable].definition;
-    total_bytes_ += mapping.box.volume() * definition.type.bytes * mapping.steps;
+    meter_.total_bytes += mapping.box.volume() * definition.type.bytes * mapping.steps;
   }
   for (Planned& planned : planned_) {
     const model::Definition& definition = input_.variables()[planned.variable].definition;
@@ -175,7 +171,7 @@ void Merger::put(std::uint64_t step, bool with_fixed) {
     if (planned.is_defined && variable.definition.varying) {
       output_->resize(planned.output, input_.shape(planned.variable, step)[0]);
     }
-    sources_.push_back(std::make_unique<PartsSource>(input_, planned.variable, step, note_));
+    sources_.push_back(std::make_unique<PartsSource>(input_, planned.variable, step, meter_));
   }
   const layout::PartSet& set = *input_.set();
   const auto ranks = static_cast<std::uint32_t>(transport_.size());
@@ -192,14 +188,6 @@ void Merger::put(std::uint64_t step, bool with_fixed) {
       block.source = sources_[mapping.variable].get();
       output_->put(block);
     }
-  }
-}
-
-void Merger::note(std::uint64_t bytes, const CopyProgress& progress) {
-  own_bytes_ += bytes;
-  if (progress) {
-    const auto ranks = static_cast<std::uint64_t>(transport_.size());
-    progress(std::min(total_bytes_, own_bytes_ * ranks), total_bytes_);
   }
 }
 
