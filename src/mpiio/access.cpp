@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mpiio/caller_memory.hpp"
+#include "mpiio/choice.hpp"
 #include "mpiio/independent.hpp"
 #include "mpiio/pending.hpp"
 #include "mpiio/two_phase.hpp"
@@ -14,24 +15,6 @@
 namespace sluice::mpiio {
 
 namespace {
-
-/// Ranks write runs of this mean length themselves; shorter ones are exchanged first.
-constexpr std::int64_t exchange_below_bytes = 128 << 10;
-/// Where a file has stripes, runs that are shorter than one, up to this.
-constexpr std::int64_t most_exchanged_bytes = std::int64_t{4} << 20;
-/// Windows are read whole if at least one byte in this many is requested.
-constexpr std::int64_t most_read_for_one = 8;
-
-/// What a rank sends to the others about a collective access.
-struct Told {
-  std::int64_t error_class = MPI_SUCCESS;
-  std::int64_t first = 0;  ///< of the file
-  std::int64_t last = 0;
-  std::int64_t bytes = 0;
-  std::int64_t runs = 0;
-  std::int64_t is_ascending = 1;
-  std::int64_t file_bytes = 0;
-};
 
 void check_call(const File& file, const Call& call) {
   if (call.count < 0) {
@@ -144,88 +127,25 @@ std::int64_t begin_of(File& file, const Call& call, std::int64_t bytes) {
   return 0;
 }
 
-/// From the accesses of all ranks: is it better to exchange?
-class Choice {
- public:
-  Choice(const File& file, bool is_write, std::span<const Told> all) {
-    std::int64_t file_bytes = 0;
-    bool is_ascending = true;
-    std::vector<Run> ranges;
-    for (const Told& told : all) {
-      file_bytes = std::max(file_bytes, told.file_bytes);
-      if (told.bytes == 0) {
-        continue;
-      }
-      ranges.push_back({told.first, told.last - told.first});
-      bytes_ += told.bytes;
-      runs_ += told.runs;
-      places_ |= told.first;
-      is_ascending = is_ascending && told.is_ascending != 0;
-    }
-    if (ranges.empty()) {
-      return;
-    }
-    std::sort(ranges.begin(), ranges.end(),
-              [](const Run& a, const Run& b) { return a.offset < b.offset; });
-    low_ = ranges[0].offset;
-    high_ = ranges[0].end();
-    for (std::size_t i = 1; i < ranges.size(); ++i) {
-      interleaves_ = interleaves_ || ranges[i].offset < high_;
-      high_ = std::max(high_, ranges[i].end());
-    }
-    if (ranges.size() < 2 || file.atomicity.is_on || !is_ascending ||
-        !file.hints.may_exchange(is_write)) {
-      return;
-    }
-    if (!is_write) {
-      high_ = std::min(high_, file_bytes);
-      if (high_ <= low_) {
-        return;
-      }
-    }
-    mean_run_ = bytes_ / std::max<std::int64_t>(runs_, 1);
-    const bool is_dense = is_write || high_ - low_ <= most_read_for_one * bytes_;
-    const std::int64_t below_bytes =
-        std::clamp(file.hints.exchange().stripe_bytes, exchange_below_bytes, most_exchanged_bytes);
-    exchanges_ =
-        (interleaves_ && mean_run_ < below_bytes && is_dense) || file.hints.must_exchange(is_write);
-  }
-
-  bool exchanges() const { return exchanges_; }
-  /// For the record, of a write.
-  Written written() const { return {bytes_, runs_, interleaves_, alignment_log2(places_)}; }
-  Domains domains(const File& file) const {
-    return make_domains({low_, high_ - low_}, mean_run_, file.ranks, file.hints.exchange());
-  }
-
- private:
-  bool exchanges_ = false;
-  bool interleaves_ = false;
-  std::int64_t bytes_ = 0;
-  std::int64_t runs_ = 0;
-  std::int64_t places_ = 0;  ///< where ranks begin, by OR
-  std::int64_t low_ = 0;
-  std::int64_t high_ = 0;
-  std::int64_t mean_run_ = 1;
-};
-
-Told told_of(File& file, bool is_write, std::int64_t stream, std::int64_t bytes) {
-  Told told;
-  told.is_ascending = file.view.is_ascending() ? 1 : 0;
+Summary summary_of(File& file, bool is_write, std::int64_t stream, std::int64_t bytes) {
+  Summary own;
   if (!is_behind(file, is_write)) {
     wait_for_others(file, is_write, stream, bytes);
   }
   if (!is_write) {
-    told.file_bytes = static_cast<std::int64_t>(file.storage->size());
+    own.file_bytes = static_cast<std::int64_t>(file.storage->size());
   }
   if (bytes > 0) {
     const Run range = range_of(file.view, stream, bytes);
-    told.first = range.offset;
-    told.last = range.end();
-    told.bytes = bytes;
-    told.runs = file.view.runs_in(bytes);
+    own.ranks = 1;
+    own.bytes = bytes;
+    own.runs = file.view.runs_in(bytes);
+    own.low = range.offset;
+    own.high = range.end();
+    own.least_alignment_log2 = alignment_log2(range.offset);
+    own.is_ascending = file.view.is_ascending() ? 1 : 0;
   }
-  return told;
+  return own;
 }
 
 /// The part of a read that is inside the file, if the view ascends.
@@ -274,40 +194,26 @@ std::int64_t exchange(File& file, bool is_write, std::int64_t stream, const Memo
   return memory.bytes();
 }
 
-std::vector<Told> tell_all(const File& file, Told mine) {
-  std::vector<Told> all(static_cast<std::size_t>(file.ranks));
-  constexpr int numbers = sizeof(Told) / sizeof(std::int64_t);
-  check(mpi.Allgather(&mine, numbers, MPI_INT64_T, all.data(), numbers, MPI_INT64_T, file.comm),
-        "exchanging the accessed ranges");
-  return all;
-}
-
 /// A collective access at a known offset; `error_class` is the error of this rank so far.
 std::int64_t move_together(File& file, bool is_write, std::int64_t stream, const Memory& memory,
                            int error_class) {
-  Told mine;
+  Summary own;
   if (error_class == MPI_SUCCESS) {
     try {
       rethrow_behind(file);
       check_range(file, stream, memory.bytes());
-      mine = told_of(file, is_write, stream, memory.bytes());
+      own = summary_of(file, is_write, stream, memory.bytes());
     } catch (...) {
       error_class = class_of_current(file.path);
     }
   }
-  mine.error_class = error_class;
-  const std::vector<Told> all = tell_all(file, mine);
-  std::int64_t worst = MPI_SUCCESS;
-  std::int64_t file_bytes = 0;
-  for (const Told& told : all) {
-    worst = std::max(worst, told.error_class);
-    file_bytes = std::max(file_bytes, told.file_bytes);
+  own.error_class = error_class;
+  const Summary all = summary_of_all(file, own);
+  if (all.error_class != MPI_SUCCESS) {
+    throw Fault(static_cast<int>(all.error_class), "the arguments of at least one rank are wrong");
   }
-  if (worst != MPI_SUCCESS) {
-    throw Fault(static_cast<int>(worst), "the arguments of at least one rank are wrong");
-  }
-  const Choice choice(file, is_write, all);
-  if (is_write) {
+  const Choice choice(file, is_write, own, all);
+  if (is_write && file.report.is_wanted()) {
     file.report.pattern.note(choice.written());
   }
   std::int64_t moved = 0;
@@ -319,7 +225,7 @@ std::int64_t move_together(File& file, bool is_write, std::int64_t stream, const
     }
     Memory wanted = memory;
     if (!is_write) {
-      wanted = memory.first(bytes_in_file(file, stream, memory.bytes(), file_bytes));
+      wanted = memory.first(bytes_in_file(file, stream, memory.bytes(), all.file_bytes));
     }
     moved = exchange(file, is_write, stream, wanted, choice);
   });
