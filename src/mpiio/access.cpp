@@ -154,8 +154,8 @@ std::int64_t bytes_in_file(const File& file, std::int64_t stream, std::int64_t b
   return std::clamp<std::int64_t>(file.view.stream_below(file_bytes) - stream, 0, bytes);
 }
 
-void write_exchanged(File& file, std::int64_t stream, const Memory& memory, const Domains& domains,
-                     bool on_node) {
+void write_exchanged(File& file, std::int64_t stream, const Memory& memory, const Choice& choice,
+                     const Domains& domains, bool on_node) {
   Straight straight(*file.storage);
   const bool is_later = is_behind(file, true);
   Sink& sink = is_later ? *file.behind : static_cast<Sink&>(straight);
@@ -165,7 +165,7 @@ void write_exchanged(File& file, std::int64_t stream, const Memory& memory, cons
   if (on_node) {
     write_on_node(file.comm, sink, file.view, stream, memory, domains, file.node.windows);
   } else {
-    write_together(file.comm, sink, file.view, stream, memory, domains);
+    write_together(file.comm, sink, file.view, stream, memory, domains, choice.ranges());
   }
   if (is_later) {
     file.behind->finish();
@@ -180,11 +180,11 @@ std::int64_t exchange(File& file, bool is_write, std::int64_t stream, const Memo
     const bool on_node =
         file.node.is_only && file.node.windows.prepare(file.comm, file.rank, domains);
     if (is_write) {
-      write_exchanged(file, stream, memory, domains, on_node);
+      write_exchanged(file, stream, memory, choice, domains, on_node);
     } else if (on_node) {
       read_on_node(file.comm, *file.storage, file.view, stream, memory, domains, file.node.windows);
     } else {
-      read_together(file.comm, *file.storage, file.view, stream, memory, domains);
+      read_together(file.comm, *file.storage, file.view, stream, memory, domains, choice.ranges());
     }
   } catch (const std::bad_alloc&) {
     // The others wait for messages of this rank.

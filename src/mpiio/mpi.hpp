@@ -14,13 +14,13 @@
 
 // clang-format off
 #define SLUICE_MPIIO_FUNCTIONS(X) \
-  X(Abort) X(Allgather) X(Allreduce) X(Alltoall) X(Barrier) X(Bcast) X(Comm_create_errhandler) \
+  X(Abort) X(Allgather) X(Allreduce) X(Barrier) X(Bcast) X(Comm_create_errhandler) \
   X(Comm_create_keyval) X(Comm_dup) X(Comm_free) X(Comm_free_keyval) X(Comm_get_errhandler) \
   X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) \
   X(Comm_split_type) X(Comm_test_inter) X(Error_string) X(Finalized) X(Get_processor_name) \
   X(Grequest_complete) X(Grequest_start) X(Info_create) X(Info_dup) X(Info_free) X(Info_get) \
-  X(Info_get_nkeys) X(Info_get_nthkey) X(Info_set) X(Initialized) X(Irecv) X(Isend) X(Op_create) \
-  X(Op_free) X(Pack_external) X(Pack_external_size) X(Reduce) X(Status_set_cancelled) \
+  X(Info_get_nkeys) X(Info_get_nthkey) X(Info_set) X(Initialized) X(Irecv) X(Isend) X(Issend) \
+  X(Op_create) X(Op_free) X(Pack_external) X(Pack_external_size) X(Reduce) X(Status_set_cancelled) \
   X(Status_set_elements_x) X(Type_commit) X(Type_contiguous) X(Type_create_keyval) X(Type_dup) \
   X(Type_free) X(Type_get_attr) X(Type_get_extent_x) X(Type_get_true_extent_x) X(Type_set_attr) \
   X(Type_size_x) X(Unpack_external) X(Waitall)

@@ -69,15 +69,10 @@ class NodeRounds {
   /// Calls `move` with the place in the window, the run's length, and where in memory it is.
   template <class Move>
   void each_run(const Run& window, Move&& move) const {
-    const std::int64_t last = stream_ + memory_.bytes();
-    if (window.length == 0 || memory_.bytes() == 0) {
-      return;
-    }
-    const std::int64_t from = std::clamp(view_.stream_below(window.offset), stream_, last);
-    const std::int64_t bytes = std::clamp(view_.stream_below(window.end()), stream_, last) - from;
-    RunCursor runs(view_, from, bytes);
-    std::int64_t at = from - stream_;
-    for (Run run = runs.next(bytes); run.length > 0; run = runs.next(bytes)) {
+    const Run part = view_.part_in(window, {stream_, memory_.bytes()});
+    RunCursor runs(view_, part.offset, part.length);
+    std::int64_t at = part.offset - stream_;
+    for (Run run = runs.next(part.length); run.length > 0; run = runs.next(part.length)) {
       move(run.offset - window.offset, run.length, at);
       at += run.length;
     }

@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <vector>
 
 #include "model/round_up.hpp"
-#include "mpiio/errors.hpp"
+#include "mpiio/announcements.hpp"
 #include "mpiio/kept.hpp"
+#include "mpiio/messages.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::mpiio {
@@ -29,20 +31,14 @@ constexpr std::int64_t most_window_runs = 256 << 10;
 constexpr int ranks_for_one = 4;
 constexpr int most_default_aggregators = 16;
 
-/// On the file's own communicator, which has no other messages.
-enum Subject : int { about_runs = 1, about_data };
+/// The runs and the bytes of a rank are one message up to this size.
+constexpr std::int64_t most_joined_bytes = 16 << 10;
 
 /// A run in a window.
 struct Piece {
   std::uint32_t offset = 0;
   std::uint32_t length = 0;
 };
-/// What a rank announces for a window.
-struct Announced {
-  std::int32_t pieces = 0;
-  std::int32_t bytes = 0;
-};
-
 struct Freed {
   void operator()(std::byte* memory) const { std::free(memory); }
 };
@@ -75,239 +71,226 @@ class Room {
   std::int64_t bytes_ = 0;
 };
 
-class Requests {
- public:
-  void send(const void* from, std::int64_t bytes, int to, int tag, MPI_Comm comm) {
-    check(mpi.Isend(from, static_cast<int>(bytes), MPI_BYTE, to, tag, comm, next()), "sending");
-  }
-  void receive(void* into, std::int64_t bytes, int from, int tag, MPI_Comm comm) {
-    check(mpi.Irecv(into, static_cast<int>(bytes), MPI_BYTE, from, tag, comm, next()), "receiving");
-  }
-  void wait() {
-    check(mpi.Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE),
-          "waiting for messages");
-    requests_.clear();
-  }
+std::int64_t list_bytes(std::int64_t pieces) {
+  return pieces * static_cast<std::int64_t>(sizeof(Piece));
+}
+/// Does the list of runs go with the bytes? Sender and receiver decide alike.
+bool is_joined(std::int64_t list, std::int64_t bytes) { return list + bytes <= most_joined_bytes; }
 
- private:
-  MPI_Request* next() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
-  std::vector<MPI_Request> requests_;
-};
-
-/// The data of one rank in the windows of a round.
+/// The data of this rank in one of the windows of a round.
 struct Share {
   std::int64_t stream = 0;  ///< where its bytes begin in the memory
   std::vector<Piece> pieces;
   std::int64_t bytes = 0;
+
+  std::int64_t list() const { return list_bytes(std::ssize(pieces)); }
+};
+
+/// The message of a rank to an aggregator: a list of runs, followed by their bytes.
+struct Arrival {
+  int rank = 0;
+  std::int64_t list = 0;  ///< bytes of it
+  std::int64_t bytes = 0;
+  std::byte* at = nullptr;
+
+  /// Whole, so that the next list is aligned.
+  std::int64_t room() const { return model::round_up<std::int64_t>(list + bytes, 8); }
+  std::byte* data() const { return at + list; }
+  std::span<const Piece> pieces() const {
+    return {reinterpret_cast<const Piece*>(at), size_of(list) / sizeof(Piece)};
+  }
 };
 
 /// The rounds of one collective access, seen by one rank.
 class Rounds {
  public:
   Rounds(MPI_Comm comm, const View& view, std::int64_t stream, const Memory& memory,
-         const Domains& domains)
+         const Domains& domains, std::span<const Run> ranges)
       : comm_(comm),
         view_(view),
         stream_(stream),
         memory_(memory),
         domains_(domains),
-        shares_(static_cast<std::size_t>(domains.aggregators)) {
-    check(mpi.Comm_rank(comm, &rank_), "asking for the rank");
-    for (int i = 0; i < domains.aggregators; ++i) {
-      own_ = domains.rank_of(i) == rank_ ? i : own_;
-    }
-  }
+        announcements_(comm, domains, ranges),
+        shares_(static_cast<std::size_t>(domains.aggregators)),
+        sends_(comm) {}
 
   void write(Sink& sink) {
-    for (int round = 0; round < domains_.rounds(); ++round) {
-      announce(round);
+    in_rounds([&](int round) {
       send_own();
-      if (own_ >= 0) {
-        collect(domains_.window(own_, round), sink);
+      if (announcements_.own() >= 0) {
+        collect(round, sink);
       }
       sends_.wait();
-    }
-    kept_.rethrow();
+    });
   }
 
   void read(storage::File& file) {
-    for (int round = 0; round < domains_.rounds(); ++round) {
-      announce(round);
+    in_rounds([&](int round) {
       ask_for_own();
-      if (own_ >= 0) {
-        serve(domains_.window(own_, round), file);
+      if (announcements_.own() >= 0) {
+        serve(round, file);
       }
       sends_.wait();
       take_own();
+    });
+  }
+
+ private:
+  /// Calls `work` when this rank's shares of the round are known.
+  template <class Work>
+  void in_rounds(Work&& work) {
+    const int rounds = domains_.rounds();
+    const int most = announcements_.most_rounds();
+    for (int first = 0; first < rounds; first += most) {
+      const int last = std::min(rounds, first + most);
+      announcements_.exchange(first, last, view_, {stream_, memory_.bytes()});
+      for (int round = first; round < last; ++round) {
+        for (const int i : announcements_.aggregators()) {
+          cut(domains_.window(i, round), share_of(i));
+        }
+        work(round);
+        announcements_.wait();
+      }
     }
     kept_.rethrow();
   }
 
- private:
-  /// Determines what this rank has in each window, and exchanges the sizes with all ranks.
-  void announce(int round) {
-    const auto ranks = static_cast<std::size_t>(domains_.ranks);
-    std::vector<Announced> mine(ranks);
-    theirs_.resize(ranks);
-    for (int i = 0; i < domains_.aggregators; ++i) {
-      Share& share = shares_[static_cast<std::size_t>(i)];
-      cut(domains_.window(i, round), share);
-      Announced& told = mine[static_cast<std::size_t>(domains_.rank_of(i))];
-      told.pieces = static_cast<std::int32_t>(share.pieces.size());
-      told.bytes = static_cast<std::int32_t>(share.bytes);
-    }
-    check(mpi.Alltoall(mine.data(), 2, MPI_INT, theirs_.data(), 2, MPI_INT, comm_),
-          "exchanging the sizes");
-  }
+  Share& share_of(int aggregator) { return shares_[static_cast<std::size_t>(aggregator)]; }
 
   void cut(const Run& window, Share& share) const {
-    const std::int64_t last = stream_ + memory_.bytes();
-    const auto within = [&](std::int64_t offset) {
-      return std::clamp(view_.stream_below(offset), stream_, last);
-    };
+    const Run part = view_.part_in(window, {stream_, memory_.bytes()});
+    share.stream = part.offset - stream_;
+    share.bytes = part.length;
     share.pieces.clear();
-    share.bytes = 0;
-    if (window.length == 0 || memory_.bytes() == 0) {
-      return;
-    }
-    const std::int64_t from = within(window.offset);
-    share.bytes = within(window.end()) - from;
-    share.stream = from - stream_;
-    RunCursor runs(view_, from, share.bytes);
-    for (Run run = runs.next(share.bytes); run.length > 0; run = runs.next(share.bytes)) {
+    RunCursor runs(view_, part.offset, part.length);
+    for (Run run = runs.next(part.length); run.length > 0; run = runs.next(part.length)) {
       share.pieces.push_back({static_cast<std::uint32_t>(run.offset - window.offset),
                               static_cast<std::uint32_t>(run.length)});
     }
   }
 
-  static std::int64_t list_bytes(std::size_t pieces) {
-    return static_cast<std::int64_t>(pieces * sizeof(Piece));
-  }
-
-  /// The location of this rank's bytes of a share; consecutive if memory is scattered.
-  std::byte* place_of(const Share& share, std::int64_t& used) {
-    if (memory_.is_contiguous()) {
-      return memory_.at(share.stream);
+  /// Calls `action` with each of this rank's shares that have bytes, and its aggregator's rank.
+  template <class Action>
+  void for_each_share(Action&& action) {
+    for (const int i : announcements_.aggregators()) {
+      if (const Share& share = share_of(i); share.bytes > 0) {
+        action(share, domains_.rank_of(i));
+      }
     }
-    std::byte* const place = packed_.of(packed_bytes()) + used;
-    used += share.bytes;
-    return place;
-  }
-  std::int64_t packed_bytes() const {
-    std::int64_t bytes = 0;
-    for (const Share& share : shares_) {
-      bytes += share.bytes;
-    }
-    return bytes;
   }
 
   void send_own() {
-    std::int64_t used = 0;
-    for (int i = 0; i < domains_.aggregators; ++i) {
-      const Share& share = shares_[static_cast<std::size_t>(i)];
-      if (share.bytes == 0) {
-        continue;
+    const bool is_contiguous = memory_.is_contiguous();
+    const auto packed_bytes = [&](const Share& share) {
+      return is_joined(share.list(), share.bytes) ? share.list() + share.bytes
+             : is_contiguous                      ? 0
+                                                  : share.bytes;
+    };
+    std::int64_t all = 0;
+    for_each_share([&](const Share& share, int) { all += packed_bytes(share); });
+    std::byte* at = packed_.of(all);
+    for_each_share([&](const Share& share, int to) {
+      std::byte* const packed = at;
+      at += packed_bytes(share);
+      if (is_joined(share.list(), share.bytes)) {
+        std::memcpy(packed, share.pieces.data(), size_of(share.list()));
+        memory_.gather(share.stream, {packed + share.list(), size_of(share.bytes)});
+        sends_.send_expected(packed, share.list() + share.bytes, to, about_data);
+        return;
       }
-      std::byte* const from = place_of(share, used);
-      if (!memory_.is_contiguous()) {
-        memory_.gather(share.stream, {from, size_of(share.bytes)});
+      if (!is_contiguous) {
+        memory_.gather(share.stream, {packed, size_of(share.bytes)});
       }
-      const int to = domains_.rank_of(i);
-      sends_.send(share.pieces.data(), list_bytes(share.pieces.size()), to, about_runs, comm_);
-      sends_.send(from, share.bytes, to, about_data, comm_);
-    }
+      sends_.send(share.pieces.data(), share.list(), to, about_runs);
+      sends_.send_expected(is_contiguous ? memory_.at(share.stream) : packed, share.bytes, to,
+                           about_data);
+    });
+  }
+
+  /// Calls `action` with each share, its aggregator's rank, and the place for its bytes: in memory,
+  /// or packed if that is scattered.
+  template <class Action>
+  void for_each_place(Action&& action) {
+    std::int64_t all = 0;
+    const bool is_contiguous = memory_.is_contiguous();
+    for_each_share([&](const Share& share, int) { all += is_contiguous ? 0 : share.bytes; });
+    std::byte* at = packed_.of(all);
+    for_each_share([&](const Share& share, int rank) {
+      action(share, rank, is_contiguous ? memory_.at(share.stream) : at);
+      at += is_contiguous ? 0 : share.bytes;
+    });
   }
 
   void ask_for_own() {
-    std::int64_t used = 0;
-    for (int i = 0; i < domains_.aggregators; ++i) {
-      const Share& share = shares_[static_cast<std::size_t>(i)];
-      if (share.bytes == 0) {
-        continue;
-      }
-      const int from = domains_.rank_of(i);
-      sends_.receive(place_of(share, used), share.bytes, from, about_data, comm_);
-      sends_.send(share.pieces.data(), list_bytes(share.pieces.size()), from, about_runs, comm_);
-    }
+    for_each_place([&](const Share& share, int from, std::byte* place) {
+      sends_.receive(place, share.bytes, from, about_data);
+      sends_.send(share.pieces.data(), share.list(), from, about_runs);
+    });
   }
 
   void take_own() {
     if (memory_.is_contiguous()) {
       return;
     }
-    std::int64_t used = 0;
-    for (const Share& share : shares_) {
-      if (share.bytes > 0) {
-        memory_.scatter(share.stream, {place_of(share, used), size_of(share.bytes)});
-      }
-    }
+    for_each_place([&](const Share& share, int, const std::byte* place) {
+      memory_.scatter(share.stream, {place, size_of(share.bytes)});
+    });
   }
 
   /// Calls `work` with batches of ranks that have something in the window, each with messages of
   /// at most two windows together, or a single rank.
   template <class Work>
-  void in_batches(Work&& work) {
-    std::vector<int> batch;
+  void in_batches(int round, Work&& work) {
+    std::vector<Arrival> batch;
     std::int64_t bytes = 0;
-    for (int rank = 0; rank < domains_.ranks; ++rank) {
-      const Announced& told = theirs_[static_cast<std::size_t>(rank)];
+    const auto work_on_batch = [&] {
+      std::byte* at = messages_.of(bytes);
+      for (Arrival& arrival : batch) {
+        arrival.at = at;
+        at += arrival.room();
+      }
+      work(batch);
+      batch.clear();
+      bytes = 0;
+    };
+    const std::vector<int>& ranks = announcements_.ranks();
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const Announced told = announcements_.of(i, round);
+      const Arrival arrival{ranks[i], list_bytes(told.pieces), told.bytes};
       if (told.bytes == 0) {
         continue;
       }
-      const std::int64_t more = told.bytes + list_bytes(static_cast<std::size_t>(told.pieces));
-      if (!batch.empty() && bytes + more > 2 * domains_.window_bytes) {
-        work(batch, bytes);
-        batch.clear();
-        bytes = 0;
+      if (!batch.empty() && bytes + arrival.room() > 2 * domains_.window_bytes) {
+        work_on_batch();
       }
-      batch.push_back(rank);
-      bytes += more;
+      batch.push_back(arrival);
+      bytes += arrival.room();
     }
     if (!batch.empty()) {
-      work(batch, bytes);
+      work_on_batch();
     }
   }
 
-  /// Memory for the messages of a batch: the list of each rank, followed by its bytes.
-  struct Arrived {
-    std::vector<std::byte*> lists;
-    std::vector<std::byte*> data;
-  };
-  Arrived room_for(const std::vector<int>& batch, std::int64_t bytes) {
-    Arrived arrived;
-    std::byte* at = messages_.of(bytes);
-    for (const int rank : batch) {  // lists first: they need alignment
-      arrived.lists.push_back(at);
-      at += list_bytes(static_cast<std::size_t>(theirs_[static_cast<std::size_t>(rank)].pieces));
-    }
-    for (const int rank : batch) {
-      arrived.data.push_back(at);
-      at += theirs_[static_cast<std::size_t>(rank)].bytes;
-    }
-    return arrived;
-  }
-  std::span<const Piece> pieces_of(const std::byte* list, int rank) const {
-    return {reinterpret_cast<const Piece*>(list),
-            static_cast<std::size_t>(theirs_[static_cast<std::size_t>(rank)].pieces)};
-  }
-
-  void collect(const Run& window, Sink& sink) {
+  void collect(int round, Sink& sink) {
+    const Run window = domains_.window(announcements_.own(), round);
     std::vector<Piece> covered;
     std::byte* const bytes =
         window_.of(domains_.window_bytes + page_bytes) + window.offset % page_bytes;
-    in_batches([&](const std::vector<int>& batch, std::int64_t batch_bytes) {
-      const Arrived arrived = room_for(batch, batch_bytes);
-      Requests receives;
-      for (std::size_t i = 0; i < batch.size(); ++i) {
-        const Announced& told = theirs_[static_cast<std::size_t>(batch[i])];
-        receives.receive(arrived.lists[i], list_bytes(static_cast<std::size_t>(told.pieces)),
-                         batch[i], about_runs, comm_);
-        receives.receive(arrived.data[i], told.bytes, batch[i], about_data, comm_);
+    in_batches(round, [&](const std::vector<Arrival>& batch) {
+      Requests receives(comm_);
+      for (const Arrival& arrival : batch) {
+        if (is_joined(arrival.list, arrival.bytes)) {
+          receives.receive(arrival.at, arrival.list + arrival.bytes, arrival.rank, about_data);
+        } else {
+          receives.receive(arrival.at, arrival.list, arrival.rank, about_runs);
+          receives.receive(arrival.data(), arrival.bytes, arrival.rank, about_data);
+        }
       }
       receives.wait();
-      for (std::size_t i = 0; i < batch.size(); ++i) {
-        const std::byte* from = arrived.data[i];
-        for (const Piece& piece : pieces_of(arrived.lists[i], batch[i])) {
+      for (const Arrival& arrival : batch) {
+        const std::byte* from = arrival.data();
+        for (const Piece& piece : arrival.pieces()) {
           std::memcpy(bytes + piece.offset, from, piece.length);
           from += piece.length;
           covered.push_back(piece);
@@ -331,30 +314,27 @@ class Rounds {
     }
   }
 
-  void serve(const Run& window, storage::File& file) {
+  void serve(int round, storage::File& file) {
+    const Run window = domains_.window(announcements_.own(), round);
     std::byte* const bytes = window_.of(domains_.window_bytes + page_bytes);
     bool is_read = false;
-    in_batches([&](const std::vector<int>& batch, std::int64_t batch_bytes) {
-      const Arrived arrived = room_for(batch, batch_bytes);
-      Requests messages;
-      for (std::size_t i = 0; i < batch.size(); ++i) {
-        const auto pieces = theirs_[static_cast<std::size_t>(batch[i])].pieces;
-        messages.receive(arrived.lists[i], list_bytes(static_cast<std::size_t>(pieces)), batch[i],
-                         about_runs, comm_);
+    in_batches(round, [&](const std::vector<Arrival>& batch) {
+      Requests messages(comm_);
+      for (const Arrival& arrival : batch) {
+        messages.receive(arrival.at, arrival.list, arrival.rank, about_runs);
       }
       if (!is_read) {
         kept_.run([&] { read_window(window, bytes, file); });
         is_read = true;
       }
       messages.wait();
-      for (std::size_t i = 0; i < batch.size(); ++i) {
-        std::byte* into = arrived.data[i];
-        for (const Piece& piece : pieces_of(arrived.lists[i], batch[i])) {
+      for (const Arrival& arrival : batch) {
+        std::byte* into = arrival.data();
+        for (const Piece& piece : arrival.pieces()) {
           std::memcpy(into, bytes + piece.offset, piece.length);
           into += piece.length;
         }
-        messages.send(arrived.data[i], theirs_[static_cast<std::size_t>(batch[i])].bytes, batch[i],
-                      about_data, comm_);
+        messages.send(arrival.data(), arrival.bytes, arrival.rank, about_data);
       }
       messages.wait();
     });
@@ -365,10 +345,8 @@ class Rounds {
   const std::int64_t stream_;
   const Memory& memory_;
   const Domains& domains_;
-  int rank_ = 0;
-  int own_ = -1;  ///< which aggregator this rank is
+  Announcements announcements_;
   std::vector<Share> shares_;
-  std::vector<Announced> theirs_;
   Requests sends_;
   Room packed_;
   Room messages_;
@@ -386,11 +364,11 @@ void read_window(const Run& window, std::byte* bytes, storage::File& file) {
   }
 }
 
-Run Domains::window(int aggregator, int round) const {
-  const std::int64_t first = low + aggregator * domain_bytes;
-  const std::int64_t last = std::min(first + domain_bytes, high);
-  const std::int64_t from = first + round * window_bytes;
-  return {from, std::clamp<std::int64_t>(last - from, 0, window_bytes)};
+Run Domains::windows(int aggregator, int first, int last) const {
+  const std::int64_t begin = low + aggregator * domain_bytes;
+  const std::int64_t end = std::min(begin + domain_bytes, high);
+  const std::int64_t from = begin + first * window_bytes;
+  return {from, std::clamp<std::int64_t>(end - from, 0, (last - first) * window_bytes)};
 }
 
 Domains make_domains(const Run& range, std::int64_t mean_run, int ranks,
@@ -424,13 +402,13 @@ Domains make_domains(const Run& range, std::int64_t mean_run, int ranks,
 }
 
 void write_together(MPI_Comm comm, Sink& sink, const View& view, std::int64_t stream,
-                    const Memory& memory, const Domains& domains) {
-  Rounds(comm, view, stream, memory, domains).write(sink);
+                    const Memory& memory, const Domains& domains, std::span<const Run> ranges) {
+  Rounds(comm, view, stream, memory, domains, ranges).write(sink);
 }
 
 void read_together(MPI_Comm comm, storage::File& file, const View& view, std::int64_t stream,
-                   const Memory& memory, const Domains& domains) {
-  Rounds(comm, view, stream, memory, domains).read(file);
+                   const Memory& memory, const Domains& domains, std::span<const Run> ranges) {
+  Rounds(comm, view, stream, memory, domains, ranges).read(file);
 }
 
 }  // namespace sluice::mpiio

@@ -3,8 +3,12 @@
 //
 // Invariants: every rank takes part in every round, even after a failure, which is thrown when the
 // rounds are over. A rank holds one window, one batch of messages of others, and its own bytes of
-// one round if its memory is scattered: all of bounded size. Holes are never read and written back.
+// one round if its memory is scattered: all of bounded size. A rank sends bytes of a round only
+// when those of the round before are expected, so an aggregator has those of two rounds waiting at
+// most. Holes are never read and written back.
 #pragma once
+
+#include <span>
 
 #include "mpiio/hints.hpp"
 #include "mpiio/memory.hpp"
@@ -30,7 +34,9 @@ struct Domains {
   }
   int rounds() const { return static_cast<int>((domain_bytes + window_bytes - 1) / window_bytes); }
   /// The window of an aggregator in a round; may be empty.
-  Run window(int aggregator, int round) const;
+  Run window(int aggregator, int round) const { return windows(aggregator, round, round + 1); }
+  /// Those of the rounds from `first` up to `last` together.
+  Run windows(int aggregator, int first, int last) const;
 };
 
 /// Of a range of the file; `mean_run` is the mean length of the runs.
@@ -40,11 +46,11 @@ Domains make_domains(const Run& range, std::int64_t mean_run, int ranks,
 /// Reads a window inside the file. Error truncated if the file became shorter.
 void read_window(const Run& window, std::byte* bytes, storage::File& file);
 
-/// For an ascending view; collective.
+/// For an ascending view; collective. `ranges`: what each rank accesses.
 void write_together(MPI_Comm comm, Sink& sink, const View& view, std::int64_t stream,
-                    const Memory& memory, const Domains& domains);
+                    const Memory& memory, const Domains& domains, std::span<const Run> ranges);
 /// The same for reading; no rank requests bytes beyond the end of the file.
 void read_together(MPI_Comm comm, storage::File& file, const View& view, std::int64_t stream,
-                   const Memory& memory, const Domains& domains);
+                   const Memory& memory, const Domains& domains, std::span<const Run> ranges);
 
 }  // namespace sluice::mpiio

@@ -1,6 +1,7 @@
 #include "mpiio/view.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -82,6 +83,32 @@ std::int64_t View::stream_below(std::int64_t offset) const {
   const auto index = static_cast<std::size_t>(above - type_->runs.begin()) - 1;
   const Run& run = type_->runs[index];
   return tile * type_->size + type_->before[index] + std::min(within - run.offset, run.length);
+}
+
+Run View::part_in(const Run& window, const Run& stream) const {
+  const auto within = [&](std::int64_t offset) {
+    return std::clamp(stream_below(offset), stream.offset, stream.end());
+  };
+  const std::int64_t from = within(window.offset);
+  return {from, within(window.end()) - from};
+}
+
+std::int64_t View::pieces_of(const Run& stream) const {
+  if (stream.length <= 0 || is_empty()) {
+    return 0;
+  }
+  if (is_contiguous_) {
+    return 1;
+  }
+  const auto index_of = [&](std::int64_t at) {
+    return static_cast<std::int64_t>(type_->run_at(at % type_->size));
+  };
+  const std::int64_t last = stream.end() - 1;
+  const std::int64_t copies = last / type_->size - stream.offset / type_->size;
+  // Only the last run of a copy can touch another one: the first of the next copy.
+  const bool touches = type_->runs.back().end() - type_->runs[0].offset == type_->extent;
+  const std::int64_t runs = std::ssize(type_->runs) - (touches ? 1 : 0);
+  return copies * runs + index_of(last) - index_of(stream.offset) + 1;
 }
 
 std::int64_t View::runs_in(std::int64_t length) const {

@@ -33,6 +33,11 @@ class View {
   std::int64_t file_offset(std::int64_t stream) const;
   /// The number of bytes of the stream before `offset`. For an ascending view.
   std::int64_t stream_below(std::int64_t offset) const;
+  /// The part of the range `stream` of the stream that is in `window` of the file. For an ascending
+  /// view.
+  Run part_in(const Run& window, const Run& stream) const;
+  /// The number of runs that a RunCursor has in a range of the stream. For an ascending view.
+  std::int64_t pieces_of(const Run& stream) const;
   /// The approximate number of runs in `length` bytes.
   std::int64_t runs_in(std::int64_t length) const;
 
