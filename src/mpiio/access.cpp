@@ -127,7 +127,8 @@ std::int64_t begin_of(File& file, const Call& call, std::int64_t bytes) {
   return 0;
 }
 
-Summary summary_of(File& file, bool is_write, std::int64_t stream, std::int64_t bytes) {
+Summary summary_of(File& file, bool is_write, std::int64_t stream, const Memory& memory) {
+  const std::int64_t bytes = memory.bytes();
   Summary own;
   if (!is_behind(file, is_write)) {
     wait_for_others(file, is_write, stream, bytes);
@@ -142,6 +143,7 @@ Summary summary_of(File& file, bool is_write, std::int64_t stream, std::int64_t 
     own.runs = file.view.runs_in(bytes);
     own.low = range.offset;
     own.high = range.end();
+    own.most_scattered = memory.is_contiguous() ? 0 : bytes;
     own.least_alignment_log2 = alignment_log2(range.offset);
     own.is_ascending = file.view.is_ascending() ? 1 : 0;
   }
@@ -202,7 +204,7 @@ std::int64_t move_together(File& file, bool is_write, std::int64_t stream, const
     try {
       rethrow_behind(file);
       check_range(file, stream, memory.bytes());
-      own = summary_of(file, is_write, stream, memory.bytes());
+      own = summary_of(file, is_write, stream, memory);
     } catch (...) {
       error_class = class_of_current(file.path);
     }

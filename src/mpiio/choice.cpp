@@ -82,6 +82,7 @@ void Summary::add_before(const Summary& earlier) {
   low = std::min(low, earlier.low);
   high = std::max(high, earlier.high);
   file_bytes = std::max(file_bytes, earlier.file_bytes);
+  most_scattered = std::max(most_scattered, earlier.most_scattered);
   least_alignment_log2 = std::min(least_alignment_log2, earlier.least_alignment_log2);
   is_ascending = std::min(is_ascending, earlier.is_ascending);
 }
@@ -128,7 +129,8 @@ void Choice::gather(const File& file, const Run& own) {
 }
 
 Domains Choice::domains(const File& file) const {
-  return make_domains({all_.low, all_.high - all_.low}, mean_run(), file.ranks,
+  return make_domains({all_.low, all_.high - all_.low},
+                      {mean_run(), all_.most_scattered, file.node.is_only}, file.ranks,
                       file.hints.exchange());
 }
 

@@ -25,6 +25,7 @@ struct Summary {
   std::int64_t low = std::numeric_limits<std::int64_t>::max();  ///< in the file
   std::int64_t high = std::numeric_limits<std::int64_t>::min();
   std::int64_t file_bytes = 0;
+  std::int64_t most_scattered = 0;  ///< bytes of a rank whose memory is not contiguous
   std::int64_t least_alignment_log2 = std::numeric_limits<int>::max();
   std::int64_t is_ascending = 1;
   std::int64_t is_in_order = 1;  ///< no rank has a byte before one of a lower rank

@@ -18,7 +18,7 @@ namespace sluice::mpiio {
 
 namespace {
 
-/// The limit of a rank's bytes of one round, while there are few aggregators.
+/// The limit of a rank's packed bytes of one round, and of all windows of a node.
 constexpr std::int64_t round_bytes = std::int64_t{32} << 20;
 constexpr std::int64_t most_window_bytes = std::int64_t{8} << 20;
 /// A rank holds about three (cb_buffer_size).
@@ -371,8 +371,19 @@ Run Domains::windows(int aggregator, int first, int last) const {
   return {from, std::clamp<std::int64_t>(end - from, 0, (last - first) * window_bytes)};
 }
 
-Domains make_domains(const Run& range, std::int64_t mean_run, int ranks,
-                     const ExchangeHints& hints) {
+namespace {
+
+/// Each window is in the memory of its own rank, so more of them make the rounds larger: but not
+/// where one node has them all, or a rank that packs its bytes may have a whole round of them.
+std::int64_t standard_window_bytes(const Load& load, int aggregators) {
+  const bool is_shared = load.is_one_node || load.most_scattered > round_bytes;
+  return is_shared ? std::clamp(round_bytes / aggregators, least_window_bytes, most_window_bytes)
+                   : most_window_bytes;
+}
+
+}  // namespace
+
+Domains make_domains(const Run& range, const Load& load, int ranks, const ExchangeHints& hints) {
   Domains domains;
   // Whole stripes, where somebody says how long these are: no two ranks write in one.
   const std::int64_t unit = model::round_up(std::max(hints.stripe_bytes, page_bytes), page_bytes);
@@ -389,11 +400,11 @@ Domains make_domains(const Run& range, std::int64_t mean_run, int ranks,
   domains.aggregators =
       static_cast<int>(std::clamp<std::int64_t>(std::min<std::int64_t>(wanted, useful), 1, ranks));
   domains.domain_bytes = (units + domains.aggregators - 1) / domains.aggregators * unit;
-  std::int64_t window =
-      hints.window_bytes > 0
-          ? std::clamp(hints.window_bytes, least_window_bytes, most_hinted_window_bytes)
-          : std::clamp(round_bytes / domains.aggregators, least_window_bytes, most_window_bytes);
-  const std::int64_t run = std::clamp<std::int64_t>(mean_run, 1, most_window_bytes);
+  std::int64_t window = standard_window_bytes(load, domains.aggregators);
+  if (hints.window_bytes > 0) {
+    window = std::clamp(hints.window_bytes, least_window_bytes, most_hinted_window_bytes);
+  }
+  const std::int64_t run = std::clamp<std::int64_t>(load.mean_run, 1, most_window_bytes);
   window = std::clamp(run * most_window_runs, least_window_bytes, window);
   const std::int64_t whole = window >= unit ? unit : page_bytes;
   window = window / whole * whole;

@@ -39,9 +39,14 @@ struct Domains {
   Run windows(int aggregator, int first, int last) const;
 };
 
-/// Of a range of the file; `mean_run` is the mean length of the runs.
-Domains make_domains(const Run& range, std::int64_t mean_run, int ranks,
-                     const ExchangeHints& hints);
+/// What limits the size of the windows.
+struct Load {
+  std::int64_t mean_run = 1;
+  std::int64_t most_scattered = 0;  ///< bytes of a rank whose memory is not contiguous
+  bool is_one_node = false;         ///< the windows of all may be in its memory
+};
+/// Of a range of the file.
+Domains make_domains(const Run& range, const Load& load, int ranks, const ExchangeHints& hints);
 
 /// Reads a window inside the file. Error truncated if the file became shorter.
 void read_window(const Run& window, std::byte* bytes, storage::File& file);

@@ -39,10 +39,13 @@ std::vector<Run> windows_of(const Domains& domains) {
   return windows;
 }
 
-void check(const Run& range, int ranks, const ExchangeHints& hints) {
+constexpr std::int64_t mib = 1 << 20;
+constexpr std::int64_t run_bytes = 96 << 10;
+
+void check(const Run& range, int ranks, const ExchangeHints& hints, bool is_one_node) {
   constexpr std::int64_t page_bytes = 4096;
-  constexpr std::int64_t run_bytes = 96 << 10;
-  const Domains domains = sluice::mpiio::make_domains(range, run_bytes, ranks, hints);
+  const Domains domains =
+      sluice::mpiio::make_domains(range, {run_bytes, 0, is_one_node}, ranks, hints);
   const std::vector<Run> windows = windows_of(domains);
   expect(!windows.empty() && windows.front().offset <= range.offset &&
              windows.back().end() == range.end(),
@@ -62,17 +65,33 @@ void check(const Run& range, int ranks, const ExchangeHints& hints) {
   }
 }
 
+/// What a rank holds does not depend on how many write; rounds grow with them where that permits.
+void check_sizes(std::int64_t most_scattered, bool is_one_node, std::int64_t round_bytes) {
+  constexpr int aggregators = 16;
+  const Run range{0, 4096 * mib};
+  const Domains domains =
+      sluice::mpiio::make_domains(range, {run_bytes, most_scattered, is_one_node}, 10'000, {});
+  expect(domains.aggregators == aggregators && domains.window_bytes * aggregators == round_bytes,
+         "another size of the rounds", range, 0);
+}
+
 }  // namespace
 
 int main() {
-  constexpr std::int64_t mib = 1 << 20;
+  check_sizes(0, false, 128 * mib);
+  check_sizes(32 * mib, false, 128 * mib);
+  check_sizes(33 * mib, false, 32 * mib);
+  check_sizes(0, true, 32 * mib);
   for (const std::int64_t stripe : {std::int64_t{0}, mib / 16, mib, 3 * mib, 5 * mib, 64 * mib}) {
     for (const int aggregators : {0, 1, 4, 7}) {
       for (const std::int64_t window : {std::int64_t{0}, mib / 2, 10 * mib}) {
         for (const std::int64_t offset : {std::int64_t{0}, std::int64_t{2048}, 3 * mib + 17}) {
           for (const std::int64_t length : {std::int64_t{1}, mib - 1, 64 * mib, 301 * mib + 5}) {
-            check({offset, length}, 16,
-                  {.aggregators = aggregators, .window_bytes = window, .stripe_bytes = stripe});
+            for (const bool is_one_node : {false, true}) {
+              check({offset, length}, 16,
+                    {.aggregators = aggregators, .window_bytes = window, .stripe_bytes = stripe},
+                    is_one_node);
+            }
           }
         }
       }
