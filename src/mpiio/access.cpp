@@ -196,23 +196,21 @@ std::int64_t exchange(File& file, bool is_write, std::int64_t stream, const Memo
   return memory.bytes();
 }
 
-/// A collective access at a known offset; `error_class` is the error of this rank so far.
+/// A collective access at a known offset; `failure` is that of this rank so far.
 std::int64_t move_together(File& file, bool is_write, std::int64_t stream, const Memory& memory,
-                           int error_class) {
+                           Failure failure) {
   Summary own;
-  if (error_class == MPI_SUCCESS) {
-    try {
+  if (failure.error_class == MPI_SUCCESS) {
+    failure = failure_after(file, [&] {
       rethrow_behind(file);
       check_range(file, stream, memory.bytes());
       own = summary_of(file, is_write, stream, memory);
-    } catch (...) {
-      error_class = class_of_current(file.path);
-    }
+    });
   }
-  own.error_class = error_class;
+  own.error_class = failure.error_class;
   const Summary all = summary_of_all(file, own);
   if (all.error_class != MPI_SUCCESS) {
-    throw Fault(static_cast<int>(all.error_class), "the arguments of at least one rank are wrong");
+    fail_together(file, static_cast<int>(all.error_class), {&failure, 1});
   }
   const Choice choice(file, is_write, own, all);
   if (is_write && file.report.is_wanted()) {
@@ -237,9 +235,10 @@ std::int64_t move_together(File& file, bool is_write, std::int64_t stream, const
 }
 
 /// The start of each rank, in the order of the ranks. Collective, even if a rank has failed.
-std::int64_t begin_in_order(File& file, std::int64_t bytes, int& error_class) {
+std::int64_t begin_in_order(File& file, std::int64_t bytes, Failure& failure) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(file.ranks));
-  const std::int64_t mine = error_class == MPI_SUCCESS ? bytes : 0;
+  const bool has_failed = failure.error_class != MPI_SUCCESS;
+  const std::int64_t mine = has_failed ? 0 : bytes;
   check(mpi.Allgather(&mine, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, file.comm),
         "exchanging the accessed ranges");
   std::int64_t before = 0;
@@ -250,14 +249,19 @@ std::int64_t begin_in_order(File& file, std::int64_t bytes, int& error_class) {
   }
   std::int64_t base[2] = {0, MPI_SUCCESS};
   if (file.rank == 0) {
-    try {
-      base[0] = file.shared_position.add(total);
-    } catch (...) {
-      base[1] = class_of_current(file.path);
+    const Failure of_pointer =
+        failure_after(file, [&] { base[0] = file.shared_position.add(total); });
+    base[1] = of_pointer.error_class;
+    if (has_failed) {
+      file.report.printed.print_first(of_pointer);
+    } else {
+      failure = of_pointer;
     }
   }
   check(mpi.Bcast(base, 2, MPI_INT64_T, 0, file.comm), "broadcasting the shared pointer");
-  error_class = error_class == MPI_SUCCESS ? static_cast<int>(base[1]) : error_class;
+  if (failure.error_class == MPI_SUCCESS) {
+    failure.error_class = static_cast<int>(base[1]);
+  }
   return base[0] + before;
 }
 
@@ -298,16 +302,15 @@ std::int64_t access_together(File& file, const Call& call) {
   const Stopwatch watch(file.report.sum_of(call.is_write));
   CallerMemory memory;
   std::int64_t stream = 0;
-  int error_class = class_after(file, [&] {
+  Failure failure = failure_after(file, [&] {
     check_call(file, call);
     memory = CallerMemory(file, call);
     stream = call.where == Where::shared ? 0 : begin_of(file, call, memory.memory().bytes());
   });
   if (call.where == Where::shared) {
-    stream = begin_in_order(file, memory.memory().bytes(), error_class);
+    stream = begin_in_order(file, memory.memory().bytes(), failure);
   }
-  const std::int64_t moved =
-      move_together(file, call.is_write, stream, memory.memory(), error_class);
+  const std::int64_t moved = move_together(file, call.is_write, stream, memory.memory(), failure);
   if (call.where == Where::individual) {
     file.position += moved;
   }

@@ -82,24 +82,62 @@ void say(const std::string& text) noexcept {
   }
 }
 
-int class_of_current(const std::string& path) noexcept {
+void Failure::print() const noexcept {
+  try {
+    say(rank_text() + text);
+  } catch (const std::exception&) {
+    // no memory for a message
+  }
+}
+
+Failure failure_of_current(const std::string& path) noexcept {
+  Failure failure;
+  const auto explain = [&](Code code, const std::string& file, const char* why) {
+    failure.code = static_cast<int>(code);
+    try {
+      failure.text = file + why;
+    } catch (const std::exception&) {
+      // no memory for a message: the line has the rank alone
+    }
+  };
   try {
     throw;
+  } catch (const AgreedFault& fault) {
+    failure.error_class = fault.error_class();
   } catch (const Fault& fault) {
+    failure.error_class = fault.error_class();
     if (fault.error_class() == MPI_ERR_OTHER) {
-      say(rank_text() + path + ": " + fault.what());
+      explain(Code::mpi, path + ": ", fault.what());
     }
-    return fault.error_class();
   } catch (const Error& e) {
+    failure.error_class = class_of_code(e.code());
     if (!is_usual(e.code())) {
-      say(rank_text() + e.what());
+      explain(e.code(), "", e.what());
     }
-    return class_of_code(e.code());
   } catch (const std::bad_alloc&) {
-    return MPI_ERR_NO_MEM;
+    failure.error_class = MPI_ERR_NO_MEM;
   } catch (const std::exception& e) {
-    say(rank_text() + path + ": " + e.what());
-    return MPI_ERR_INTERN;
+    failure.error_class = MPI_ERR_INTERN;
+    explain(Code::internal, path + ": ", e.what());
+  }
+  return failure;
+}
+
+int class_of_current(const std::string& path) noexcept {
+  const Failure failure = failure_of_current(path);
+  if (failure.code != 0) {
+    failure.print();
+  }
+  return failure.error_class;
+}
+
+void Printed::print_first(const Failure& failure) noexcept {
+  if (failure.code == 0) {
+    return;
+  }
+  const std::uint64_t bit = std::uint64_t{1} << static_cast<unsigned>(failure.code);
+  if ((codes_.fetch_or(bit) & bit) == 0) {
+    failure.print();
   }
 }
 

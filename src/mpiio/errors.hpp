@@ -1,10 +1,13 @@
 // Failures: their classes, and the error handlers of files.
 //
-// Invariants: a code that a program gets is an MPI error class. Handlers are reference-counted by
-// MPI, so they are created as handlers of communicators, and each file's is on a communicator of
-// its own, from which a program gets it back.
+// Invariants: a code that a program gets is an MPI error class. What no class expresses is a line
+// on stderr of a rank that failed: once for each code and open file of a process, and of those that
+// fail in a collective call only on the lowest rank. Handlers are reference-counted by MPI, so they
+// are created as handlers of communicators, and each file's is on a communicator of its own, from
+// which a program gets it back.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -24,15 +27,46 @@ class Fault : public std::runtime_error {
   int error_class_;
 };
 
+/// What all ranks of a collective call throw when those that failed have printed why.
+class AgreedFault : public Fault {
+ public:
+  explicit AgreedFault(int error_class)
+      : Fault(error_class, "a collective call failed on at least one rank") {}
+};
+
 /// Of counts and offsets that a program gives. Fault MPI_ERR_ARG where no int64 holds the product.
 std::int64_t product_of(std::int64_t a, std::int64_t b);
 
 /// One line on stderr.
 void say(const std::string& text) noexcept;
 
-/// The class of the exception being handled; prints what no class expresses (the operating system
-/// refused, or an internal error).
+/// What has failed on this rank.
+struct Failure {
+  static constexpr int codes = 64;
+
+  int error_class = MPI_SUCCESS;
+  /// What no class expresses (the operating system refused, or an internal error), below `codes`;
+  /// 0: the class says it.
+  int code = 0;
+  std::string text;  ///< of the line to print, if there is a code
+
+  /// Prints the line.
+  void print() const noexcept;
+};
+/// Of the exception being handled.
+Failure failure_of_current(const std::string& path) noexcept;
+/// The class of the exception being handled, whose line is printed. Without an open file.
 int class_of_current(const std::string& path) noexcept;
+
+/// The codes of the failures that were printed. Any thread.
+class Printed {
+ public:
+  /// Prints a failure that has a code, unless one with this code was printed.
+  void print_first(const Failure& failure) noexcept;
+
+ private:
+  std::atomic<std::uint64_t> codes_{0};  ///< a bit for each
+};
 
 /// The handler of one file, or of those that are not open (MPI_FILE_NULL).
 class ErrorHandler {

@@ -72,7 +72,9 @@ int on_file(MPI_File handle, Action&& action) noexcept {
     action(*file);
     return MPI_SUCCESS;
   } catch (...) {
-    return file->handler.raise(handle, class_of_current(file->path));
+    const Failure failure = failure_of_current(file->path);
+    file->report.printed.print_first(failure);
+    return file->handler.raise(handle, failure.error_class);
   }
 }
 

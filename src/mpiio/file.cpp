@@ -118,6 +118,26 @@ int gather_worst(const File& file, int error_class) {
   return worst;
 }
 
+void fail_together(File& file, int error_class, std::span<const Failure> own) {
+  // For each code the lowest rank that failed with it: the largest of these numbers.
+  const int number = file.ranks - file.rank;
+  std::array<int, Failure::codes> mine{};
+  for (const Failure& failure : own) {
+    mine[static_cast<std::size_t>(failure.code)] = number;
+  }
+  std::array<int, Failure::codes> most = mine;
+  if (file.ranks > 1 && mpi.Allreduce(mine.data(), most.data(), Failure::codes, MPI_INT, MPI_MAX,
+                                      file.comm) != MPI_SUCCESS) {
+    most = mine;
+  }
+  for (const Failure& failure : own) {
+    if (most[static_cast<std::size_t>(failure.code)] == number) {
+      file.report.printed.print_first(failure);
+    }
+  }
+  throw AgreedFault(error_class);
+}
+
 void hear_from_first(const File& file, void* value, std::size_t bytes) {
   if (file.ranks > 1) {
     check(mpi.Bcast(value, static_cast<int>(bytes), MPI_BYTE, 0, file.comm), "agreeing");

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 
@@ -100,22 +102,26 @@ int agree(const File& file, int error_class);
 int gather_worst(const File& file, int error_class);
 /// What rank 0 has: `bytes` of them.
 void hear_from_first(const File& file, void* value, std::size_t bytes);
-/// The class of what `action` throws.
+/// What `action` throws.
 template <class Action>
-int class_after(const File& file, Action&& action) {
+Failure failure_after(const File& file, Action&& action) {
   try {
     action();
-    return MPI_SUCCESS;
+    return {};
   } catch (...) {
-    return class_of_current(file.path);
+    return failure_of_current(file.path);
   }
 }
+/// Throws the class on which all ranks have agreed. Of those that have failed with a code the
+/// lowest prints why. `own`: what has failed on this rank, if anything. Collective.
+[[noreturn]] void fail_together(File& file, int error_class, std::span<const Failure> own);
 /// Runs `action` on every rank, and agrees. Collective; throws the same class on all.
 template <class Action>
 void together(File& file, Action&& action) {
-  const int error_class = agree(file, class_after(file, action));
+  const Failure own = failure_after(file, action);
+  const int error_class = agree(file, own.error_class);
   if (error_class != MPI_SUCCESS) {
-    throw Fault(error_class, "a collective call failed on at least one rank");
+    fail_together(file, error_class, {&own, 1});
   }
 }
 /// Runs `each` on every rank, then `first` on rank 0 when all have come that far, and agrees: half
@@ -128,14 +134,15 @@ auto each_then_hear(File& file, Each&& each, First&& first) {
     decltype(first()) value{};
   } told;
   static_assert(std::is_trivially_copyable_v<decltype(told)>);
-  told.error_class = gather_worst(file, class_after(file, each));
+  std::array<Failure, 2> own{failure_after(file, each)};
+  told.error_class = gather_worst(file, own[0].error_class);
   if (file.rank == 0) {
-    const int own = class_after(file, [&] { told.value = first(); });
-    told.error_class = std::max(told.error_class, own);
+    own[1] = failure_after(file, [&] { told.value = first(); });
+    told.error_class = std::max(told.error_class, own[1].error_class);
   }
   hear_from_first(file, &told, sizeof told);
   if (told.error_class != MPI_SUCCESS) {
-    throw Fault(told.error_class, "a collective call failed on at least one rank");
+    fail_together(file, told.error_class, own);
   }
   return told.value;
 }

@@ -87,6 +87,26 @@ bool has_other_interface() {
          (!first.empty() && first != interface_of(reinterpret_cast<void*>(&is_ours)));
 }
 
+/// The rank in the program, as its launcher tells it: the program's MPI is not bound yet, or has
+/// other types. -1: it does not.
+int rank_by_launcher(const std::string& abi) {
+  const char* const own = abi == "Open MPI" ? "OMPI_COMM_WORLD_RANK" : "PMI_RANK";
+  // The last one may be that of a launcher around the one of the MPI.
+  for (const char* const name : {own, "PMIX_RANK", "PALS_RANKID", "SLURM_PROCID"}) {
+    if (const char* const text = std::getenv(name); text != nullptr && *text != '\0') {
+      return std::atoi(text);
+    }
+  }
+  return -1;
+}
+
+/// All ranks find the same: one of them prints it.
+void say_it_is_left(const mpi::LoadedMpi& other, const std::string& why) {
+  if (rank_by_launcher(other.abi) <= 0) {
+    say("MPI-IO is left to the program's own MPI: " + why);
+  }
+}
+
 Program find_program() {
   Program program;
   const std::vector<mpi::LoadedMpi> all = mpi::loaded_mpis();
@@ -108,13 +128,14 @@ Program find_program() {
     return program;  // which may be the right one, or reports it
   }
   if (chosen->abi != built_for) {
-    say(std::string("MPI-IO is left to the program's own MPI: this library is for ") + built_for +
-        ", the program's MPI is " + chosen->said.substr(0, chosen->said.find_first_of(",\n")));
+    say_it_is_left(*chosen, std::string("this library is for ") + built_for +
+                                ", the program's MPI is " +
+                                chosen->said.substr(0, chosen->said.find_first_of(",\n")));
     return program;
   }
   const std::string missing = bind_to(program.handle, chosen->handle);
   if (!missing.empty()) {
-    say("MPI-IO is left to the program's own MPI: " + chosen->place + " has no " + missing);
+    say_it_is_left(*chosen, chosen->place + " has no " + missing);
   }
   program.is_ours = missing.empty();
   return program;

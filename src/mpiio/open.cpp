@@ -159,24 +159,24 @@ std::int64_t stripes_of(const std::filesystem::path& path) {
 
 void open_on_all(File& file, const Meeting& meeting) {
   First first;
+  Failure failure;
   if (file.rank == 0) {
-    try {
+    failure = failure_after(file, [&] {
       file.path = file.files->real_path(file.path);
       file.storage = open_first(*file.files, file.path, file.mode);
       first.key = file.shared_position.make(meeting.is_one_node);
       first.steering = file.hints.steering();
       first.stripe_bytes =
           file.ranks > 1 ? stripes_of(file.path) : 0;  // one rank exchanges nothing
-    } catch (...) {
-      first.error_class = class_of_current(file.path);
-    }
+    });
+    first.error_class = failure.error_class;
   }
   if (file.ranks > 1) {
     check(mpi.Bcast(&first, static_cast<int>(sizeof first), MPI_BYTE, 0, file.comm),
           "broadcasting the result of the opening");
   }
   if (first.error_class != MPI_SUCCESS) {
-    throw Fault(static_cast<int>(first.error_class), "rank 0 could not open the file");
+    fail_together(file, static_cast<int>(first.error_class), {&failure, 1});
   }
   together(file, [&] {
     if (file.rank != 0) {
@@ -219,7 +219,8 @@ File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
   check(mpi.Comm_dup(comm, &duplicate), "duplicating the communicator");
   auto file = std::make_unique<File>(duplicate);
   file->mode = mode;
-  int error_class = mode_fault(mode);
+  Failure failure;
+  failure.error_class = mode_fault(mode);
   try {
     if (name == nullptr || *name == '\0') {
       throw Fault(MPI_ERR_BAD_FILE, "a file without a name");
@@ -229,11 +230,11 @@ File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
     file->hints.add(info);
     file->hints.follow(file->hints.steering_with(info));
   } catch (...) {
-    error_class = class_of_current(name == nullptr ? "" : name);
+    failure = failure_of_current(name == nullptr ? "" : name);
   }
-  const Meeting meeting = meet(*file, error_class);
+  const Meeting meeting = meet(*file, failure.error_class);
   if (meeting.error_class != MPI_SUCCESS) {
-    throw Fault(meeting.error_class, "the file cannot be opened with these arguments");
+    fail_together(*file, meeting.error_class, {&failure, 1});
   }
   open_on_all(*file, meeting);
   return file.release();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "mpiio/errors.hpp"
 #include "mpiio/pattern.hpp"
 
 namespace sluice::mpiio {
@@ -59,6 +60,7 @@ class Report {
   void tell(const File& file) const;
 
   Pattern pattern;
+  Printed printed;
   double write_s = 0;
   double read_s = 0;
   double sync_s = 0;

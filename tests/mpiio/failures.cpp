@@ -124,6 +124,33 @@ void check_writes(const char* name) {
   expect("close", MPI_File_close(&file), MPI_SUCCESS);
 }
 
+/// A full disk: all ranks but the first fail, step after step. What is printed is counted by who
+/// calls this program.
+void check_full(const std::string& name) {
+  MPI_File file = open_for_all((name + ".full").c_str());
+  MPI_File alone = open_for_all((name + ".alone").c_str());
+  const std::vector<char> bytes(1 << 10, 'x');
+  const auto n = static_cast<int>(bytes.size());
+  const bool fails = rank > 0 || ranks == 1;
+  for (int step = 0; step < 3; ++step) {
+    const MPI_Offset own = MPI_Offset{rank} * n;
+    fails_with = fails ? ENOSPC : 0;
+    expect("write_at_all",
+           MPI_File_write_at_all(file, own, bytes.data(), n, MPI_CHAR, MPI_STATUS_IGNORE),
+           MPI_ERR_NO_SPACE);
+    expect("write_at", MPI_File_write_at(alone, own, bytes.data(), n, MPI_CHAR, MPI_STATUS_IGNORE),
+           fails ? MPI_ERR_NO_SPACE : MPI_SUCCESS);
+    // Another code, later and on the last rank alone.
+    fail_on_last(step == 2 ? EIO : 0);
+    expect("write_at_all",
+           MPI_File_write_at_all(file, own, bytes.data(), n, MPI_CHAR, MPI_STATUS_IGNORE),
+           step == 2 ? MPI_ERR_IO : MPI_SUCCESS);
+    fails_with = 0;
+  }
+  expect("close", MPI_File_close(&alone), MPI_SUCCESS);
+  expect("close", MPI_File_close(&file), MPI_SUCCESS);
+}
+
 /// Some file systems say only at the close that there is no space.
 void check_closes(const char* name) {
   for (const auto& [number, right] :
@@ -200,6 +227,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   file_name = argv[argc - 1];
   check_writes(argv[argc - 1]);
+  check_full(argv[argc - 1]);
   check_closes(argv[argc - 1]);
   check_opens(argv[argc - 1]);
   int all = 0;

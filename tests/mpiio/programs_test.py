@@ -65,6 +65,23 @@ class Programs(unittest.TestCase):
                                preload=library(abi))
                     self.assertIn(f"rank {ranks - 1}: {self.folder}/failing.dat: write of ",
                                   done.stderr)
+                    self.check_lines(done.stderr.splitlines(), ranks)
+
+    def check_lines(self, lines, ranks):
+        """Of all ranks but the first that fail again and again: of those in collective calls the
+        lowest says it, of the others each; and once."""
+        def said(name, error):
+            return [line.partition(": write of ")[0] for line in lines
+                    if f"{name}: write of " in line and error in line]
+
+        def by(rank, name):
+            return f"sluice: rank {rank}: {self.folder}/{name}"
+
+        full, alone, no_space = "failing.dat.full", "failing.dat.alone", "No space left on device"
+        self.assertEqual(said(full, no_space), [by(min(1, ranks - 1), full)])
+        self.assertEqual(said(full, "Input/output error"), [by(ranks - 1, full)])
+        self.assertEqual(sorted(said(alone, no_space)),
+                         [by(rank, alone) for rank in (range(1, ranks) if ranks > 1 else [0])])
 
     def test_calls(self):
         for abi in TESTED:
@@ -132,12 +149,12 @@ class Programs(unittest.TestCase):
                 self.same_files(abi, 3, "snapshots", "spins-", 3, 20_000)
 
     def test_another_mpi(self):
-        """The library of the other MPI says one line and leaves the program alone."""
+        """The library of the other MPI says one line on one rank, and leaves the program alone."""
         if len(TESTED) < 2:
             self.skipTest("one MPI only")
         for abi, other in (TESTED, TESTED[::-1]):
             with self.subTest(abi=abi):
-                done = run(abi, 1, "snapshots", self.folder / "spins-", 1, 100,
+                done = run(abi, 3, "snapshots", self.folder / "spins-", 1, 100,
                            preload=library(other))
                 self.assertEqual(done.stderr.count("MPI-IO is left to the program's own MPI"), 1)
 
