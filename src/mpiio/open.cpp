@@ -1,11 +1,13 @@
 // Opening, closing and deleting files.
 //
-// Invariants: rank 0 creates, and the others open what exists; its result is broadcast before they
-// do, so that a failure is the same on all ranks.
+// Invariants: rank 0 follows links and creates, and the others open what exists, where rank 0 found
+// it; its result is broadcast before they do, so that a failure is the same on all ranks.
 #include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <iterator>
+#include <string>
 #include <string_view>
 
 #include "mpiio/file.hpp"
@@ -141,6 +143,8 @@ Meeting meet(File& file, int error_class) {
 /// The result of rank 0, sent to all.
 struct First {
   std::int64_t error_class = MPI_SUCCESS;
+  std::uint64_t name = 0;         ///< a number made of the name that the program gave there
+  std::int64_t path_bytes = 0;    ///< of where links lead from it
   std::int64_t stripe_bytes = 0;  ///< of the file system; 0: it has none, or does not tell
   Steering steering;
   SharedPointerKey key;
@@ -157,12 +161,46 @@ std::int64_t stripes_of(const std::filesystem::path& path) {
   return 0;
 }
 
+std::uint64_t number_of(const std::string& name) { return std::hash<std::string_view>{}(name); }
+
+/// Where links lead from the name on rank 0, on every rank: they are followed once. Empty: this
+/// rank was given another name, which must lead to the same file. Collective.
+std::string path_of_first(const File& file, const First& first) {
+  std::string path = file.path;
+  path.resize(static_cast<std::size_t>(first.path_bytes));
+  if (file.ranks > 1) {
+    check(mpi.Bcast(path.data(), static_cast<int>(path.size()), MPI_BYTE, 0, file.comm),
+          "broadcasting the path");
+  }
+  return first.name == number_of(file.path) || file.rank == 0 ? path : std::string();
+}
+
+/// On another rank than rank 0. Where the node has no such path, its own way to the file counts:
+/// folders may be mounted at other places there.
+void open_other(File& file, const std::string& found) {
+  if (!found.empty()) {
+    try {
+      file.storage = open_existing(*file.files, found, file.mode);
+      file.path = found;
+      return;
+    } catch (const Error& e) {
+      if (e.code() != Code::not_found) {
+        throw;
+      }
+    }
+  }
+  file.path = file.files->real_path(file.path);
+  file.storage = open_existing(*file.files, file.path, file.mode);
+}
+
 void open_on_all(File& file, const Meeting& meeting) {
   First first;
   Failure failure;
   if (file.rank == 0) {
     failure = failure_after(file, [&] {
+      first.name = number_of(file.path);
       file.path = file.files->real_path(file.path);
+      first.path_bytes = std::ssize(file.path);
       file.storage = open_first(*file.files, file.path, file.mode);
       first.key = file.shared_position.make(meeting.is_one_node);
       first.steering = file.hints.steering();
@@ -178,10 +216,10 @@ void open_on_all(File& file, const Meeting& meeting) {
   if (first.error_class != MPI_SUCCESS) {
     fail_together(file, static_cast<int>(first.error_class), {&failure, 1});
   }
+  const std::string path = path_of_first(file, first);
   together(file, [&] {
     if (file.rank != 0) {
-      file.path = file.files->real_path(file.path);
-      file.storage = open_existing(*file.files, file.path, file.mode);
+      open_other(file, path);
     }
   });
   file.node.is_only = meeting.is_one_node;

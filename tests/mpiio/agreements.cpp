@@ -10,6 +10,7 @@
 #include <string>
 #include <sys/types.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -18,6 +19,7 @@ int rank = 0;
 int ranks = 1;
 int wrong = 0;
 bool is_slow = false;  ///< ftruncate
+int links_read = 0;    ///< of which the name ends with "link"
 std::string name;
 
 void expect(bool is_true, const char* what) {
@@ -209,6 +211,46 @@ void check_reserving() {
   MPI_File_close(&file);
 }
 
+/// Each rank writes a byte into the file that it was given by a name of its own; rank 0 reads all.
+void write_bytes_of_ranks(const std::string& own_name, const char* what) {
+  MPI_File file = open(MPI_COMM_WORLD, own_name, MPI_MODE_CREATE | MPI_MODE_RDWR);
+  const char byte = value(0, rank, 0);
+  expect(MPI_File_write_at_all(file, rank, &byte, 1, MPI_CHAR, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+         what);
+  MPI_File_close(&file);
+  std::vector<char> all(static_cast<std::size_t>(ranks));
+  file = open(MPI_COMM_SELF, name, MPI_MODE_RDONLY);
+  MPI_File_read_at(file, 0, all.data(), ranks, MPI_CHAR, MPI_STATUS_IGNORE);
+  for (int other = 0; other < ranks; ++other) {
+    expect(all[static_cast<std::size_t>(other)] == value(0, other, 0), what);
+  }
+  MPI_File_close(&file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    MPI_File_delete(name.c_str(), MPI_INFO_NULL);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// Names that lead to one file on all ranks: rank 0 follows the links of its name for all.
+void check_paths() {
+  const std::string link = name + ".link";
+  if (rank == 0) {
+    expect(symlink(name.c_str(), link.c_str()) == 0, "symlink");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  write_bytes_of_ranks(link, "a link");
+  expect(rank == 0 || links_read == 0, "a link that a rank has followed itself");
+  write_bytes_of_ranks(rank == 0 ? name : link, "a link on other ranks");
+  write_bytes_of_ranks(rank == 0 ? link : name, "a link on rank 0");
+  const std::string::size_type slash = name.rfind('/');
+  expect(chdir(rank == 0 ? name.substr(0, slash).c_str() : "/") == 0, "chdir");
+  write_bytes_of_ranks(name.substr(slash + 1), "a relative name");
+  if (rank == 0) {
+    unlink(link.c_str());
+  }
+}
+
 /// Threads that meet a datatype for the first time.
 void check_threads() {
   MPI_File file = open(MPI_COMM_SELF, name + std::to_string(rank),
@@ -248,6 +290,11 @@ void check_threads() {
 
 // In front of the C library's: a file system that cannot reserve, and is slow at the other call.
 extern "C" {
+ssize_t readlink(const char* path, char* into, size_t bytes) noexcept {
+  links_read += std::string(path).ends_with(".link") ? 1 : 0;
+  return reinterpret_cast<ssize_t (*)(const char*, char*, size_t)>(dlsym(RTLD_NEXT, "readlink"))(
+      path, into, bytes);
+}
 int fallocate(int, int, off_t, off_t) {
   errno = EOPNOTSUPP;
   return -1;
@@ -276,6 +323,8 @@ int main(int argc, char** argv) {
     check_shared_pointer();
   } else if (which == "reserving") {
     check_reserving();
+  } else if (which == "paths") {
+    check_paths();
   } else if (which == "threads" && threads == MPI_THREAD_MULTIPLE) {
     check_threads();
   } else if (which != "threads") {
