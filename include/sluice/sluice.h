@@ -27,7 +27,8 @@
  * step or outside, the next commit (sluice_end_step(), sluice_flush() or sluice_close()) fails on
  * every rank, once. Besides the codes that are listed with a function:
  * - any function may return SLUICE_ERROR_WRONG_STATE (the file is closed, or the handle freed),
- *   SLUICE_ERROR_INVALID_ARGUMENT (NULL, a variable of another file) and SLUICE_ERROR_INTERNAL;
+ *   SLUICE_ERROR_INVALID_ARGUMENT (NULL, a number that no variable of the file has) and
+ *   SLUICE_ERROR_INTERNAL;
  * - any collective function may return SLUICE_ERROR_DIVERGENT (the ranks do not make the same
  * call), SLUICE_ERROR_TIMEOUT (a rank did not come within the option `timeout_s`),
  * SLUICE_ERROR_MPI, and the failures of other ranks.
@@ -145,7 +146,8 @@ enum {
 typedef struct sluice_file sluice_file;
 /** The receipt of a commit. */
 typedef struct sluice_ticket sluice_ticket;
-/** A variable of one file, numbered from 0 in order of definition. */
+/** A variable of one file: its number, from 0 in order of definition. It does not tell of which
+ * file: the number of another file's variable means the one of this file that has it. */
 typedef int32_t sluice_variable;
 
 /** @} */

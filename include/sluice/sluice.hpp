@@ -133,18 +133,23 @@ struct StepOptions {
   double time = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// A variable of one File: a plain value, valid as long as that File.
+/// A variable of one File: a plain value, valid as long as that File. Another file refuses it.
 class Variable {
  public:
   /// No variable.
   Variable() = default;
-  /// The variable of that number; for bindings of other languages.
+  /// The variable of that number, of whatever file it is given to; for bindings of other languages.
   explicit Variable(std::uint32_t index) : index_(index) {}
+  /// A variable of the file of that number; for the library.
+  Variable(std::uint32_t index, std::uint32_t file) : index_(index), file_(file) {}
   /// Its number in the file, from 0 in order of definition.
   std::uint32_t index() const noexcept { return index_; }
+  /// The number of its file among those that this process has opened, from 1; 0: of any file.
+  std::uint32_t file() const noexcept { return file_; }
 
  private:
   std::uint32_t index_ = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t file_ = 0;
 };
 
 /// The properties of a variable, from File::info().

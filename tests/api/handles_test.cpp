@@ -101,6 +101,87 @@ TEST_F(Handles, AStepThatOutlivesItsFile) {
   });
 }
 
+TEST_F(Handles, AVariableOfAnotherFileIsRefusedWhereItIsWritten) {
+  alone([&](exec::Transport& transport) {
+    std::optional<File> other = files_.open(transport, "other.h5", Mode::write);
+    const Variable foreign = other->define<double>("v", {2}, {.steps = true, .varying = true});
+    File out = files_.open(transport, "mine.h5", Mode::write);
+    const Variable v = out.define<double>("v", {2}, {.steps = true, .varying = true});
+    const Variable fixed = out.define<double>("f", {});
+    const double values[] = {1, 2};
+    const std::uint64_t ids[] = {0, 1};
+    const std::vector<std::function<void(Step&)>> calls = {
+        [&](Step& step) { step.put(foreign, values); },
+        [&](Step& step) { step.put(foreign, values, {.start = {0}, .count = {2}}); },
+        [&](Step& step) { step.put_value(foreign, values[0], {0}); },
+        [&](Step& step) { step.put_rows(foreign, ids, 2, values); },
+        [&](Step& step) { step.put_joined(foreign, values, 2); },
+        [&](Step& step) { step.resize(foreign, 1); },
+        [&](Step&) { out.put(foreign, values); },
+        [&](Step&) { out.put_value(foreign, values[0], {0}); },
+        [&](Step&) { out.put_rows(foreign, ids, 2, values); },
+    };
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      SCOPED_TRACE(i);
+      Step step = out.begin_step();
+      step.put(v, values);
+      expect_error(thrown_by([&] { calls[i](step); }), Code::invalid_argument,
+                   {"mine.h5", "another file, other.h5"});
+      expect_error(thrown_by([&] { step.end(); }), Code::invalid_argument, {"other.h5"});
+    }
+    expect_error(thrown_by([&] { out.info(foreign); }), Code::invalid_argument,
+                 {"mine.h5: info: ", "other.h5"});
+    other.reset();
+    EXPECT_EQ(out.steps(), 0u);
+    Step step = out.begin_step();
+    expect_error(thrown_by([&] { step.put(foreign, values); }), Code::invalid_argument,
+                 {"no longer open"});
+    expect_error(thrown_by([&] { step.end(); }), Code::invalid_argument, {"no longer open"});
+    // Those of a file that was moved stay its own.
+    File moved = std::move(out);
+    Step last = moved.begin_step();
+    last.put(moved.find("v"), values);
+    moved.put(fixed, values);
+    last.end();
+    EXPECT_EQ(moved.steps(), 1u);
+  });
+}
+
+TEST_F(Handles, AVariableOfAnotherFileIsRefusedWhereItIsRead) {
+  files_.run(2, [&](exec::Transport& transport) {
+    for (const std::string path : {"a.h5", "b.h5"}) {
+      File out = files_.open(transport, path, Mode::write);
+      const double value = 1;
+      const std::uint64_t row = static_cast<std::uint64_t>(transport.rank());
+      out.put_rows(out.define<double>("v", {2}), &row, 1, &value);
+      out.close();
+    }
+    File other = files_.open(transport, "a.h5", Mode::read);
+    File in = files_.open(transport, "b.h5", Mode::read);
+    const Variable v = in.find("v");
+    // One rank is wrong, and no rank waits for it.
+    const Variable given = transport.rank() == 1 ? other.find("v") : v;
+    double got[2] = {};
+    const std::uint64_t ids[] = {0, 1};
+    const std::vector<std::string> words = {"rank 1", "b.h5", "another file, a.h5"};
+    expect_error(thrown_by([&] { in.get(given, got); }), Code::invalid_argument, words);
+    expect_error(thrown_by([&] { in.get_rows(given, ids, 2, got); }), Code::invalid_argument,
+                 words);
+    const Error deferred = thrown_by([&] { in.defer_get(given, got); });
+    EXPECT_EQ(deferred.code(), transport.rank() == 1 ? Code::invalid_argument : Code::ok);
+    expect_error(thrown_by([&] { in.perform_gets(); }), Code::invalid_argument, words);
+    EXPECT_EQ(got[0], 0);
+    if (transport.rank() == 1) {
+      expect_error(thrown_by([&] { in.shape(given, 0); }), Code::invalid_argument,
+                   {"b.h5: shape: ", "a.h5"});
+      expect_error(thrown_by([&] { in.info(given); }), Code::invalid_argument, {"a.h5"});
+    }
+    in.refresh();
+    in.get(v, got);
+    EXPECT_EQ(got[1], 1);
+  });
+}
+
 TEST_F(Handles, ACloseInAStepNamesItAndLeavesTheFileOpen) {
   alone([&](exec::Transport& transport) {
     File out = files_.open(transport, "early.h5", Mode::write);

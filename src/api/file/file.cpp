@@ -3,6 +3,7 @@
 
 #include "api/file/file_impl.hpp"
 #include "api/messages.hpp"
+#include "exec/transport/agree.hpp"
 #include "model/fill.hpp"
 #include "model/numbering.hpp"
 
@@ -42,9 +43,26 @@ Memory memory_of(Pointer data, const Type& type, const Selection& selection, con
   return memory;
 }
 
+/// Error invalid_argument for a variable of another file.
+void require_own(const FileImpl& file, Variable variable, const char* call) {
+  if (!file.owns(variable)) {
+    const Error error = file.foreign(variable, call);
+    throw Error(error.code(), file.path() + ": " + error.what());
+  }
+}
+
+/// The output of the file, whose variable it must be.
+commit::Output& output_of(FileImpl& file, Variable variable, const char* call) {
+  commit::Output& output = file.output();
+  if (!file.owns(variable)) {
+    output.refuse(file.foreign(variable, call));
+  }
+  return output;
+}
+
 void put_block(FileImpl& file, Variable variable, const void* data, const Type& type,
                const Selection& selection) {
-  commit::Output& output = file.output();
+  commit::Output& output = output_of(file, variable, "put");
   const bool is_plain = selection.memory_shape.empty() && selection.memory_start.empty() &&
                         !selection.count.empty() &&
                         selection.start.size() == selection.count.size();
@@ -65,7 +83,7 @@ void put_block(FileImpl& file, Variable variable, const void* data, const Type& 
 
 void put_single(FileImpl& file, Variable variable, const void* value, const Type& type,
                 const std::uint64_t* at, std::size_t rank) {
-  commit::Output& output = file.output();
+  commit::Output& output = output_of(file, variable, "put_value");
   if (output.put_next(variable.index(), type, false, value, static_cast<int>(rank), at, nullptr)) {
     return;
   }
@@ -80,10 +98,11 @@ void put_single(FileImpl& file, Variable variable, const void* value, const Type
 
 void put_row_list(FileImpl& file, Variable variable, const std::uint64_t* ids, std::uint64_t rows,
                   const void* data, const Type& type) {
-  file.output().put_rows({variable.index(),
-                          {ids, static_cast<std::size_t>(rows)},
-                          static_cast<const std::byte*>(data),
-                          type});
+  output_of(file, variable, "put_rows")
+      .put_rows({variable.index(),
+                 {ids, static_cast<std::size_t>(rows)},
+                 static_cast<const std::byte*>(data),
+                 type});
 }
 
 Ticket ticket_of(const commit::Receipt& receipt) {
@@ -173,13 +192,12 @@ void Step::put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64
 }
 
 void Step::put_joined_raw(Variable variable, const void* data, std::uint64_t rows, Type type) {
-  open_file("put_joined")
-      .output()
+  output_of(open_file("put_joined"), variable, "put_joined")
       .put_joined({variable.index(), static_cast<const std::byte*>(data), rows, type});
 }
 
 void Step::resize(Variable variable, std::uint64_t rows) {
-  open_file("resize").output().resize(variable.index(), rows);
+  output_of(open_file("resize"), variable, "resize").resize(variable.index(), rows);
 }
 
 Ticket Step::end() {
@@ -270,7 +288,7 @@ Variable File::define_raw(const std::string& name, Type type, const Shape& shape
   definition.compress = options.compress;
   commit::Output& output = impl().output();
   const std::size_t before = output.definitions().size();
-  const Variable variable(output.define(definition));
+  const Variable variable = impl().variable(output.define(definition));
   if (output.definitions().size() == before) {
     return variable;  // of an appended file: its attributes are there
   }
@@ -326,14 +344,14 @@ std::vector<VariableInfo> File::variables() const {
       impl().reads() ? impl().input().variables().size() : impl().output().definitions().size();
   const auto count = static_cast<std::uint32_t>(all);
   for (std::uint32_t v = 0; v < count; ++v) {
-    infos.push_back(info(Variable(v)));
+    infos.push_back(info(impl().variable(v)));
   }
   return infos;
 }
 
 Variable File::find(const std::string& name) const {
   if (impl().reads()) {
-    return Variable(impl().input().find(name));
+    return impl().variable(impl().input().find(name));
   }
   const commit::Output& output = impl().output();
   const auto& definitions = output.definitions();
@@ -344,12 +362,13 @@ Variable File::find(const std::string& name) const {
   if (found == definitions.end()) {
     throw Error(Code::not_found, impl().path() + ": no variable " + name);
   }
-  return Variable(static_cast<std::uint32_t>(found - definitions.begin()));
+  return impl().variable(static_cast<std::uint32_t>(found - definitions.begin()));
 }
 
 VariableInfo File::info(Variable variable) const {
   const std::size_t all =
       impl().reads() ? impl().input().variables().size() : impl().output().definitions().size();
+  require_own(impl(), variable, "info");
   if (variable.index() >= all) {
     throw Error(Code::invalid_argument, impl().path() + ": info: there is no variable " +
                                             model::variable_text(variable.index()));
@@ -363,7 +382,9 @@ VariableInfo File::info(Variable variable) const {
 }
 
 Shape File::shape(Variable variable, std::uint64_t step) const {
-  const model::Dims shape = impl().input().shape(variable.index(), step);
+  const commit::Input& input = impl().input();
+  require_own(impl(), variable, "shape");
+  const model::Dims shape = input.shape(variable.index(), step);
   return {shape.begin(), shape.end()};
 }
 
@@ -410,8 +431,10 @@ Value File::attribute(const std::string& owner, const std::string& name) const {
 
 namespace {
 
-commit::GetRequest request_of(const commit::Input& input, Variable variable, void* data, Type type,
-                              const Selection& selection, std::uint64_t step) {
+commit::GetRequest request_of(const FileImpl& file, const commit::Input& input, Variable variable,
+                              void* data, Type type, const Selection& selection,
+                              std::uint64_t step) {
+  require_own(file, variable, "get");
   Box box;
   if (variable.index() < input.variables().size()) {
     box = box_of(selection, input.shape_or_most(variable.index(), step));
@@ -425,14 +448,19 @@ commit::GetRequest request_of(const commit::Input& input, Variable variable, voi
 void File::get_raw(Variable variable, void* data, Type type, const Selection& selection,
                    std::uint64_t step) {
   commit::Input& input = impl().input();
-  input.get(request_of(input, variable, data, type, selection, step));
+  commit::GetRequest request;
+  // An error of this rank alone must not keep the others waiting.
+  const std::exception_ptr failure = exec::failure_of(
+      [&] { request = request_of(impl(), input, variable, data, type, selection, step); });
+  request.step = step;
+  input.get(request, failure);
 }
 
 void File::defer_get_raw(Variable variable, void* data, Type type, const Selection& selection,
                          std::uint64_t step) {
   commit::Input& input = impl().input();
   try {
-    input.defer(request_of(input, variable, data, type, selection, step));
+    input.defer(request_of(impl(), input, variable, data, type, selection, step));
   } catch (...) {
     input.fail_deferred(std::current_exception());
     throw;
@@ -443,8 +471,11 @@ void File::perform_gets() { impl().input().get_deferred(); }
 
 void File::get_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows, void* data,
                         Type type, std::uint64_t step) {
-  impl().input().get_rows(variable.index(), step, {ids, static_cast<std::size_t>(rows)},
-                          static_cast<std::byte*>(data), type);
+  commit::Input& input = impl().input();
+  const std::exception_ptr failure =
+      exec::failure_of([&] { require_own(impl(), variable, "get_rows"); });
+  input.get_rows(variable.index(), step, {ids, static_cast<std::size_t>(rows)},
+                 static_cast<std::byte*>(data), type, failure);
 }
 
 }  // namespace sluice

@@ -78,6 +78,14 @@ commit::Input& FileImpl::input() {
   return *input_;
 }
 
+Error FileImpl::foreign(Variable variable, const char* call) const {
+  const std::string other = path_of_file(variable.file());
+  return {Code::invalid_argument,
+          std::string(call) + ": the variable is of " +
+              (other.empty() ? "a file that is no longer open" : "another file, " + other) +
+              ": give the one that define() or find() of this file gave"};
+}
+
 void FileImpl::close() {
   require_here();
   if (!is_open()) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "api/file/file_number.hpp"
 #include "api/open_context.hpp"
 #include "commit/output/output.hpp"
 #include "commit/read/input.hpp"
@@ -49,6 +50,15 @@ class FileImpl {
   bool is_here() const noexcept { return process_.is_here(); }
   void require_here() const { process_.require(path_); }
   bool reads() const noexcept { return input_ != nullptr; }
+  /// The variable of this file with that index.
+  Variable variable(std::uint32_t index) const noexcept { return {index, number_.value()}; }
+  /// Also for a variable that belongs to no file in particular.
+  bool owns(Variable variable) const noexcept {
+    return variable.file() == 0 || variable.file() == number_.value();
+  }
+  /// Error invalid_argument for a variable of another file, given to `call`; without this file's
+  /// path.
+  Error foreign(Variable variable, const char* call) const;
   /// Expires with this object.
   std::weak_ptr<void> life() const noexcept { return life_; }
   /// Has an exception started to unwind since the file was opened?
@@ -69,6 +79,7 @@ class FileImpl {
   exec::Transport& transport_;
   std::shared_ptr<storage::Storage> storage_;
   std::string path_;
+  const FileNumber number_{path_};
   Options options_;
   std::unique_ptr<commit::Output> output_;
   std::unique_ptr<commit::Input> input_;

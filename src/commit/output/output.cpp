@@ -57,6 +57,10 @@ void Output::local(Work&& work) {
   }
 }
 
+void Output::refuse(const Error& error) {
+  local([&] { throw Error(error); });
+}
+
 void Output::fail(const std::exception_ptr& failure) noexcept {
   if (!failure_) {
     failure_ = failure;

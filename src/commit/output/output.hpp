@@ -83,6 +83,8 @@ class Output {
   void set_parts(std::uint32_t variable, std::vector<std::uint64_t> rows) {
     parts_[variable] = std::move(rows);
   }
+  /// Throws `error`, which the caller of a local call has found, as that call does.
+  void refuse(const Error& error);
   /// Records a failure of this rank: the next commit fails on every rank with it.
   void fail(const std::exception_ptr& failure) noexcept;
   /// The memory of what this rank put may be gone: nothing of it may be read. Local.
