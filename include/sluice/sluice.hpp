@@ -79,6 +79,9 @@ enum class Mode : std::uint8_t {
 /// Numbers of elements, slowest dimension first.
 using Shape = std::vector<std::uint64_t>;
 
+/// As a step that is read: the newest. See File::refresh().
+inline constexpr std::uint64_t last_step = std::numeric_limits<std::uint64_t>::max();
+
 /// The value of an attribute.
 using Value = std::variant<bool, std::int32_t, std::int64_t, float, double, std::string,
                            std::vector<std::int32_t>, std::vector<std::int64_t>, std::vector<float>,
@@ -442,7 +445,7 @@ class File {
   std::uint64_t steps() const;
   /// Time of a step as begin_step() got it, NaN where none was given. Local; reading.
   /// @throws Error `out_of_bounds`.
-  double time(std::uint64_t step) const;
+  double time(std::uint64_t step = last_step) const;
   /// All variables, in order of definition. Local; reading and writing.
   std::vector<VariableInfo> variables() const;
   /// The variable of that name. Local; reading and writing.
@@ -454,7 +457,7 @@ class File {
   ///
   /// It is info().shape, but for varying variables, which may have fewer rows.
   /// @throws Error `out_of_bounds` (no such step).
-  Shape shape(Variable variable, std::uint64_t step) const;
+  Shape shape(Variable variable, std::uint64_t step = last_step) const;
 
   /// @}
   /// @name Reading
@@ -485,12 +488,14 @@ class File {
   /// @param variable   a variable of this file, the same on every rank
   /// @param data       room for the part, row-major; the caller's
   /// @param selection  the part, a count of 0 too; default: the whole variable
-  /// @param step       the step, the same on every rank; ignored for variables without steps
+  /// @param step       the step, the same on every rank; default: the newest; ignored for variables
+  ///                   without steps
   /// @throws Error `out_of_bounds`, `type_mismatch`, `overflow` (a value does not fit, unless
   ///         Selection::allow_overflow), `damaged`, `truncated`, `changed_outside`, `io`,
   ///         `unsupported` (a filter that is not known).
   template <class T>
-  void get(Variable variable, T* data, const Selection& selection = {}, std::uint64_t step = 0) {
+  void get(Variable variable, T* data, const Selection& selection = {},
+           std::uint64_t step = last_step) {
     get_raw(variable, data, type_of<T>(), selection, step);
   }
   /// get() into memory whose type is known at run time. Collective.
@@ -502,7 +507,7 @@ class File {
   /// perform_gets() fail on every rank.
   template <class T>
   void defer_get(Variable variable, T* data, const Selection& selection = {},
-                 std::uint64_t step = 0) {
+                 std::uint64_t step = last_step) {
     defer_get_raw(variable, data, type_of<T>(), selection, step);
   }
   /// defer_get() into memory whose type is known at run time. Local.
@@ -520,11 +525,12 @@ class File {
   /// @param ids       indices of the rows, in any order, repeats allowed; not kept
   /// @param rows      number of rows, 0 too
   /// @param data      room for `rows` rows, row-major; the caller's
-  /// @param step      the step, the same on every rank; ignored for variables without steps
+  /// @param step      the step, the same on every rank; default: the newest; ignored for variables
+  ///                  without steps
   /// @throws Error as get().
   template <class T>
   void get_rows(Variable variable, const std::uint64_t* ids, std::uint64_t rows, T* data,
-                std::uint64_t step = 0) {
+                std::uint64_t step = last_step) {
     get_rows_raw(variable, ids, rows, data, type_of<T>(), step);
   }
   /// get_rows() into memory whose type is known at run time. Collective.

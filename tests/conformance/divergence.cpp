@@ -181,7 +181,7 @@ SLUICE_BEHAVIOUR(divergence, of_what_was_deferred) {
   const auto other_call = [&](Rank& rank) {
     File in = rank.open(path, Mode::read);
     if (rank.rank() == 0) {
-      in.get(in.find("v"), got);
+      in.get(in.find("v"), got, {}, 0);
     } else {
       in.perform_gets();
     }

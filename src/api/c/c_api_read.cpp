@@ -17,10 +17,11 @@ using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
 
 namespace {
 
+static_assert(static_cast<std::uint64_t>(SLUICE_LAST_STEP) == sluice::last_step);
+
 /// The step for a number of the C interface. Numbers out of range stay so.
 std::uint64_t step_of(const Input& input, int64_t step) {
-  return static_cast<std::uint64_t>(
-      step == SLUICE_LAST_STEP ? static_cast<int64_t>(input.steps()) - 1 : step);
+  return sluice::detail::step_of(input, static_cast<std::uint64_t>(step));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 namespace sluice {
 
 using detail::FileImpl;
+using detail::step_of;
 using model::Box;
 using model::Dims;
 
@@ -336,7 +337,10 @@ std::uint64_t File::steps() const {
   return impl().is_open() && !impl().reads() ? impl().output().steps() : impl().input().steps();
 }
 
-double File::time(std::uint64_t step) const { return impl().input().time(step); }
+double File::time(std::uint64_t step) const {
+  const commit::Input& input = impl().input();
+  return input.time(step_of(input, step));
+}
 
 std::vector<VariableInfo> File::variables() const {
   std::vector<VariableInfo> infos;
@@ -384,7 +388,7 @@ VariableInfo File::info(Variable variable) const {
 Shape File::shape(Variable variable, std::uint64_t step) const {
   const commit::Input& input = impl().input();
   require_own(impl(), variable, "shape");
-  const model::Dims shape = input.shape(variable.index(), step);
+  const model::Dims shape = input.shape(variable.index(), step_of(input, step));
   return {shape.begin(), shape.end()};
 }
 
@@ -435,6 +439,7 @@ commit::GetRequest request_of(const FileImpl& file, const commit::Input& input, 
                               void* data, Type type, const Selection& selection,
                               std::uint64_t step) {
   require_own(file, variable, "get");
+  step = step_of(input, step);
   Box box;
   if (variable.index() < input.variables().size()) {
     box = box_of(selection, input.shape_or_most(variable.index(), step));
@@ -452,7 +457,6 @@ void File::get_raw(Variable variable, void* data, Type type, const Selection& se
   // An error of this rank alone must not keep the others waiting.
   const std::exception_ptr failure = exec::failure_of(
       [&] { request = request_of(impl(), input, variable, data, type, selection, step); });
-  request.step = step;
   input.get(request, failure);
 }
 
@@ -474,7 +478,7 @@ void File::get_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64
   commit::Input& input = impl().input();
   const std::exception_ptr failure =
       exec::failure_of([&] { require_own(impl(), variable, "get_rows"); });
-  input.get_rows(variable.index(), step, {ids, static_cast<std::size_t>(rows)},
+  input.get_rows(variable.index(), step_of(input, step), {ids, static_cast<std::size_t>(rows)},
                  static_cast<std::byte*>(data), type, failure);
 }
 

@@ -17,6 +17,12 @@
 
 namespace sluice::detail {
 
+/// The number of a step that a caller asks for: last_step is the newest. Others stay, also those
+/// that there are not.
+inline std::uint64_t step_of(const commit::Input& input, std::uint64_t step) {
+  return step == last_step ? input.steps() - 1 : step;
+}
+
 class FileImpl {
  public:
   /// Collective over `comm`, which is duplicated. The environment and sluice.toml override
