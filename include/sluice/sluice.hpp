@@ -387,7 +387,7 @@ class File {
   /// @return the step; end it with Step::end()
   /// @throws Error `wrong_state` (the step before has not ended), `unsupported` (the format stores
   ///         no times).
-  Step begin_step(const StepOptions& options = {});
+  [[nodiscard]] Step begin_step(const StepOptions& options = {});
   /// Puts this rank's part of a variable without steps. Local; inside or outside a step.
   ///
   /// flush(), the next step's end or close() commits it; `data` must not change before. Otherwise

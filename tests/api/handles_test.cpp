@@ -32,7 +32,7 @@ TEST_F(Handles, AFileThatWasMovedFrom) {
     const std::vector<std::function<void()>> calls = {
         [&] { from.define<double>("w", {}); },
         [&] { from.set_attribute("", "a", true); },
-        [&] { from.begin_step(); },
+        [&] { static_cast<void>(from.begin_step()); },
         [&] { from.put(v, &value_); },
         [&] { from.put_value(v, value_, {}); },
         [&] { from.put_rows<double>(v, nullptr, 0, nullptr); },
