@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   int step = 0;
   int32_t yes = 0;
   sluice_checkpoint* state;                                                                 // 3
-  sluice_checkpoint_options often = {sizeof often, .keep = 2, .interval_calls = 10};        // 4
+  sluice_checkpoint_options often = {sizeof often, .interval_calls = 10};                   // 4
   check(sluice_checkpoint_open(MPI_COMM_WORLD, "spread.h5", &often, &state));               // 5
   check(sluice_checkpoint_array(state, "u", SLUICE_FLOAT64, &u[1], 1, &size, &first, &n));  // 6
   check(sluice_checkpoint_value(state, "step", SLUICE_INT32, &step));                       // 7

@@ -536,8 +536,9 @@ contains
     logical, intent(in), optional :: stop_on_failed_save, signals, incremental
     real(real64), intent(in), optional :: interval_s, failure_interval_s, end_time_s, margin_s
     type(open_options) :: asked
-    asked = open_options(c_sizeof(asked), 2, 0, 0, 0, 0, 0, 0, 0, c_loc(lines), c_loc(folder), 0)
-    if (present(keep)) asked%keep = keep
+    asked = open_options(c_sizeof(asked), 0, 0, 0, 0, 0, 0, 0, 0, c_loc(lines), c_loc(folder), 0)
+    ! In C -1 is all, and less is wrong.
+    if (present(keep)) asked%keep = merge(keep - 1, keep, keep <= 0)
     if (present(stop_on_failed_save)) asked%stop_on_failed_save = merge(1, 0, stop_on_failed_save)
     if (present(signals)) asked%ignore_signals = merge(0, 1, signals)
     if (present(incremental)) asked%incremental = merge(1, 0, incremental)

@@ -41,11 +41,15 @@ extern "C" {
 /** The state of a run and its file. */
 typedef struct sluice_checkpoint sluice_checkpoint;
 
-/** What sluice_checkpoint_open() takes beside communicator and path. */
+/** As sluice_checkpoint_options::keep: every checkpoint stays. */
+#define SLUICE_KEEP_ALL (-1)
+
+/** What sluice_checkpoint_open() takes beside communicator and path. A field that is 0 has its
+ * default. */
 typedef struct sluice_checkpoint_options {
   size_t size;                 /**< Set by SLUICE_CHECKPOINT_OPTIONS_INIT. */
-  int64_t keep;                /**< The last so many checkpoints stay; 0: all, in one file. Default:
-                                    2. */
+  int64_t keep;                /**< The last so many checkpoints stay; SLUICE_KEEP_ALL: all, in one
+                                    file. Default: 0, the last two. */
   int32_t stop_on_failed_save; /**< 1: sluice_checkpoint_save() returns the failure; 0: it returns
                                     SLUICE_OK, and sluice_saved says why. Default: 0. */
   int32_t ignore_signals;      /**< 1: SIGTERM and SIGUSR1 are left alone. Default: 0. */
@@ -71,7 +75,7 @@ typedef struct sluice_checkpoint_options {
 } sluice_checkpoint_options;
 /** Defaults of sluice_checkpoint_options. */
 #define SLUICE_CHECKPOINT_OPTIONS_INIT \
-  { sizeof(sluice_checkpoint_options), 2, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0 }
+  { sizeof(sluice_checkpoint_options), 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0 }
 
 /** What sluice_checkpoint_restore() took. The texts are the handle's, until its next restore. */
 typedef struct sluice_restored {

@@ -136,7 +136,8 @@ class Checkpoint:
         lines = ffi.new("char[]", c_text(toml_of(options), "options"))
         folder = ffi.new("char[]", c_text(os.fsencode(scratch), "scratch"))
         asked = ffi.new("sluice_checkpoint_options*", {
-            "size": ffi.sizeof("sluice_checkpoint_options"), "keep": keep,
+            "size": ffi.sizeof("sluice_checkpoint_options"),
+            "keep": keep if keep > 0 else keep - 1,  # in C -1 is all, less is wrong
             "stop_on_failed_save": int(stop_on_failed_save), "ignore_signals": int(not signals),
             "interval_s": interval_s, "interval_calls": interval_calls,
             "failure_interval_s": failure_interval_s, "end_time_s": end_time_s,

@@ -64,7 +64,7 @@ static void check_saving(void) {
   FAILS(sluice_checkpoint_open(MPI_COMM_WORLD, path, &options, &none),
         SLUICE_ERROR_INVALID_ARGUMENT, "SLUICE_NO_SUCH_VARIABLE");
   options.scratch = NULL;
-  options.keep = 0;
+  options.keep = SLUICE_KEEP_ALL;
   options.incremental = 1;
   FAILS(sluice_checkpoint_open(MPI_COMM_WORLD, path, &options, &none),
         SLUICE_ERROR_INVALID_ARGUMENT, "incremental");
@@ -151,12 +151,41 @@ static void check_mistakes(void) {
   sluice_checkpoint_free(c);
   c = NULL;
   sluice_checkpoint_options options = SLUICE_CHECKPOINT_OPTIONS_INIT;
-  options.keep = -1;
+  options.keep = -2;
   FAILS(sluice_checkpoint_open(MPI_COMM_WORLD, path, &options, &c), SLUICE_ERROR_INVALID_ARGUMENT,
         "keep");
   FAILS(sluice_checkpoint_open(MPI_COMM_NULL, path, NULL, &c), SLUICE_ERROR_INVALID_ARGUMENT,
         "MPI_COMM_NULL");
   CHECK(c == NULL);
+}
+
+/* As programs fill the struct that name some fields only. */
+static void check_defaults(void) {
+  const sluice_checkpoint_options some = {sizeof some, .incremental = 1};
+  const int64_t kept[2] = {0, SLUICE_KEEP_ALL}, expected[2] = {2, 4};
+  char own[600];
+  sluice_checkpoint* c = NULL;
+  snprintf(own, sizeof own, "%s.%d.kept.h5", path, rank);
+  OK(sluice_checkpoint_open_serial(own, &some, &c)); /* which needs a keep */
+  sluice_checkpoint_free(c);
+  for (int i = 0; i < 2; ++i) {
+    const sluice_checkpoint_options options = {sizeof options, .keep = kept[i]};
+    sluice_file* in = NULL;
+    int32_t step = 0;
+    int64_t steps = -1;
+    OK(sluice_checkpoint_open_serial(own, &options, &c));
+    OK(sluice_checkpoint_value(c, "step", SLUICE_INT32, &step));
+    for (; step < 4; ++step) {
+      OK(sluice_checkpoint_save(c, step, NULL));
+    }
+    OK(sluice_checkpoint_close(c));
+    sluice_checkpoint_free(c);
+    OK(sluice_open_serial(own, "r", NULL, &in));
+    OK(sluice_steps(in, &steps));
+    CHECK(steps == expected[i]);
+    OK(sluice_close(in));
+    sluice_free(in);
+  }
 }
 
 static void check_alone(void) {
@@ -187,6 +216,7 @@ int main(int argc, char** argv) {
   check_restoring();
   check_mistakes();
   check_alone();
+  check_defaults();
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) remove_folder();
   MPI_Finalize();

@@ -28,11 +28,23 @@ struct sluice_checkpoint {
 
 namespace {
 
+/// CheckpointOptions::keep, where 0 stands for all.
+std::uint64_t keep_of(std::int64_t given) {
+  if (given < SLUICE_KEEP_ALL) {
+    throw Error(Code::invalid_argument,
+                "keep: a negative number of checkpoints, which is not that for all of them");
+  }
+  if (given == SLUICE_KEEP_ALL) {
+    return 0;
+  }
+  return given == 0 ? CheckpointOptions().keep : static_cast<std::uint64_t>(given);
+}
+
 CheckpointOptions options_of(const sluice_checkpoint_options* given) {
   const sluice_checkpoint_options defaults = SLUICE_CHECKPOINT_OPTIONS_INIT;
   const sluice_checkpoint_options asked = sized(given, defaults);
   CheckpointOptions options;
-  options.keep = count_of(asked.keep, "keep");
+  options.keep = keep_of(asked.keep);
   options.on_failed_save =
       asked.stop_on_failed_save != 0 ? sluice::OnFailedSave::stop : sluice::OnFailedSave::report;
   options.interval_s = asked.interval_s;

@@ -22,7 +22,7 @@ void check_options(const std::string& path, const CheckpointOptions& options) {
     refuse("end_time_s counts seconds since 1970");
   }
   if (options.incremental && options.keep == 0) {
-    refuse("incremental needs keep: with keep = 0 every checkpoint stays, in one file");
+    refuse("incremental needs keep: where every checkpoint stays, all are in one file");
   }
   if (options.incremental && (options.file.split_steps != 0 || options.file.split_bytes != 0)) {
     refuse(
