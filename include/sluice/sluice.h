@@ -356,7 +356,9 @@ typedef struct sluice_variable_options {
 
 /** Defines a variable.
  *
- * Alike. The same definition again gives the same variable.
+ * Alike. The same definition again gives the same variable. What it leaves out (unit, description,
+ * dimensions, chunk, compress) is then as before. A variable of an appended file keeps its unit,
+ * description, chunk and compress, whatever is given; how it rounds is compared.
  * @param file      a file opened for writing
  * @param name      name in the file; "/" makes groups
  * @param type      type in the file

@@ -355,7 +355,9 @@ class File {
 
   /// Defines a variable of file type T. Alike.
   ///
-  /// The same definition again gives the same variable.
+  /// The same definition again gives the same variable. What it leaves out (unit, description,
+  /// dimensions, chunk, compress) is then as before. A variable of an appended file keeps its unit,
+  /// description, chunk and compress, whatever is given; how it rounds is compared.
   /// @param name     name in the file; `/` makes groups; copied
   /// @param shape    elements in each dimension without the step; at most 8 dimensions, with
   ///                 VariableOptions::steps 7; empty: a scalar

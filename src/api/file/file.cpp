@@ -290,8 +290,10 @@ Variable File::define_raw(const std::string& name, Type type, const Shape& shape
   commit::Output& output = impl().output();
   const std::size_t before = output.definitions().size();
   const Variable variable = impl().variable(output.define(definition));
-  if (output.definitions().size() == before) {
-    return variable;  // of an appended file: its attributes are there
+  const bool is_new = output.definitions().size() != before;
+  impl().describe(variable.index(), is_new, options);
+  if (!is_new) {
+    return variable;
   }
   if (!options.unit.empty()) {
     output.set_attribute({name, "units", options.unit});

@@ -78,6 +78,29 @@ commit::Input& FileImpl::input() {
   return *input_;
 }
 
+void FileImpl::describe(std::uint32_t variable, bool is_new, const VariableOptions& options) {
+  if (is_new) {
+    described_[variable] = {options.unit, options.description};
+    return;
+  }
+  const auto known = described_.find(variable);
+  if (known == described_.end()) {
+    return;  // of an appended file, whose attributes stay
+  }
+  const auto compare = [&](const char* what, const std::string& was, const std::string& is) {
+    if (!is.empty() && is != was) {
+      output().refuse({Code::exists,
+                       "define " + output().definitions()[variable].name + ": exists already " +
+                           (was.empty() ? std::string("without ") + what
+                                        : std::string("with ") + what + " " + was) +
+                           "; now it is defined with " + what + " " + is +
+                           ": define it alike, or choose another name"});
+    }
+  };
+  compare("unit", known->second.unit, options.unit);
+  compare("description", known->second.description, options.description);
+}
+
 Error FileImpl::foreign(Variable variable, const char* call) const {
   const std::string other = path_of_file(variable.file());
   return {Code::invalid_argument,

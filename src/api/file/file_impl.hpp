@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -48,6 +49,10 @@ class FileImpl {
   void refresh();
   /// See File::latest_good. Collective.
   std::optional<std::uint64_t> latest_good();
+  /// A variable was defined with this unit and description: for the first time in this file
+  /// (`is_new`), or again. Error exists if it was defined with others; where none are given, those
+  /// of before are meant.
+  void describe(std::uint32_t variable, bool is_new, const VariableOptions& options);
   /// The output of a file that is open for writing, else nullptr.
   commit::Output* writing() noexcept { return output_.get(); }
   bool is_open() const noexcept { return output_ || input_; }
@@ -89,6 +94,11 @@ class FileImpl {
   Options options_;
   std::unique_ptr<commit::Output> output_;
   std::unique_ptr<commit::Input> input_;
+  struct Described {
+    std::string unit;
+    std::string description;
+  };
+  std::map<std::uint32_t, Described> described_;  ///< what define() got, of variables that are new
   std::shared_ptr<void> life_ = std::make_shared<char>();
   int exceptions_ = std::uncaught_exceptions();
   std::optional<exec::AtFinalize> at_finalize_;  ///< if it uses MPI

@@ -6,6 +6,7 @@
 #include "layout/lengths.hpp"
 #include "layout/rounding.hpp"
 #include "model/bytes.hpp"
+#include "model/fill.hpp"
 #include "model/kernels.hpp"
 #include "model/name.hpp"
 #include "model/numbering.hpp"
@@ -16,6 +17,7 @@ void Description::adopt(const std::vector<model::Definition>& known, const layou
   format_ = &format;
   is_nameless_ = !format.names && !known.empty();
   definitions_ = known;
+  old_count_ = known.size();
   for (std::uint32_t v = 0; v < known.size() && !is_nameless_; ++v) {
     names_.add(known[v].name, v);
   }
@@ -96,48 +98,6 @@ void check_definition(const model::Definition& d) {
   }
 }
 
-}  // namespace
-
-std::uint32_t Description::define(const model::Definition& definition,
-                                  const Accept<model::Definition>& accept) {
-  const std::uint32_t index = add(definition, accept);
-  if (definition.varying && format_->length_variable) {
-    model::Definition lengths;
-    lengths.name = layout::length_name(definition.name);
-    lengths.type = type_of<std::uint64_t>();
-    lengths.stepped = true;
-    add(lengths, accept);
-  }
-  return index;
-}
-
-/// The variable of an appended file, or of an earlier call, that matches `definition`.
-std::optional<std::uint32_t> Description::find_same(const model::Definition& definition) {
-  const auto index = is_nameless_ ? std::optional<std::uint32_t>(0) : names_.find(definition.name);
-  if (!index) {
-    return std::nullopt;
-  }
-  model::Definition* same = &definitions_[*index];
-  if (same->type != definition.type || same->shape != definition.shape ||
-      same->stepped != definition.stepped || same->varying != definition.varying) {
-    throw Error(Code::exists,
-                "define " + definition.name + ": exists already with another type or shape");
-  }
-  if (same->compress.empty()) {
-    same->compress = definition.compress;  // which are not kept in an index
-  }
-  if (is_nameless_) {
-    is_nameless_ = false;
-    same->name = definition.name;  // the caller provides what the format does not keep
-    names_.add(same->name, *index);
-    same->partial = definition.partial;
-    same->fill = definition.fill;
-  }
-  return index;
-}
-
-namespace {
-
 exec::Said said_of(const model::Definition& d) {
   std::string dimensions;
   for (const std::string& name : d.dimensions) {
@@ -151,6 +111,107 @@ exec::Said said_of(const model::Definition& d) {
            d.varying ? "as varying" : "as not varying",
            d.compress.empty() ? "without compress" : "with compress " + d.compress}};
 }
+
+/// What `again` says of the variable `known`, whose own is taken where `again` leaves it open.
+/// `is_old`: of an appended file, which keeps its chunk and its filters, and of which it is not
+/// known whether a fill value was asked for (netCDF writes one always), nor what it does not hold.
+model::Definition completed(const model::Definition& again, const model::Definition& known,
+                            bool is_old, bool gives_compress) {
+  if (again.type != known.type) {
+    return again;  // and its fill value has another size
+  }
+  model::Definition said = again;
+  if (said.dimensions.empty() || (is_old && known.dimensions.empty())) {
+    said.dimensions = known.dimensions;
+  }
+  if (said.chunk.empty() || is_old) {
+    said.chunk = known.chunk;
+  }
+  if (is_old && !said.partial) {
+    said.partial = known.partial;
+    said.fill = known.fill;
+  }
+  const auto rounding = [](const model::Definition& d) {
+    const auto found = layout::rounding_of(d);
+    return found ? found->text() : std::string();
+  };
+  const bool keeps = is_old && (known.compress.empty() || rounding(said) == rounding(known));
+  if (said.compress.empty() || !gives_compress || keeps) {
+    said.compress = known.compress;
+  }
+  return said;
+}
+
+/// As one text for each that means the same.
+exec::Said plainly(model::Definition definition) {
+  definition.fill = model::fill_element(definition.fill);
+  if (definition.compress == "none") {
+    definition.compress.clear();
+  }
+  return said_of(definition);
+}
+
+/// Error exists with the first difference.
+void require_same(const model::Definition& known, const model::Definition& again) {
+  const exec::Said was = plainly(known);
+  const exec::Said is = plainly(again);
+  for (std::size_t i = 0; i < was.how.size(); ++i) {
+    if (was.how[i] != is.how[i]) {
+      throw Error(Code::exists, "define " + again.name + ": exists already " + was.how[i] +
+                                    "; now it is defined " + is.how[i] +
+                                    ": define it alike, or choose another name");
+    }
+  }
+}
+
+}  // namespace
+
+/// The variable of an appended file, or of an earlier call, that matches `definition`.
+std::optional<std::uint32_t> Description::find_same(const model::Definition& definition,
+                                                    bool gives_compress) {
+  const auto index = is_nameless_ ? std::optional<std::uint32_t>(0) : names_.find(definition.name);
+  if (!index) {
+    return std::nullopt;
+  }
+  const bool is_old = *index < old_count_;
+  model::Definition same = definitions_[*index];
+  if (is_nameless_ && same.type == definition.type) {
+    same.name = definition.name;  // the caller provides what the format does not keep
+    same.partial = definition.partial;
+    same.fill = definition.fill;
+  }
+  require_same(same, completed(definition, same, is_old, gives_compress));
+  exec::Said said = said_of(same);
+  if (is_old && same.compress.empty() && !definition.compress.empty()) {
+    same.compress = definition.compress;  // which are not kept in an index
+    said = {"gave " + same.name + " of the existing file compress " + same.compress, {}};
+  }
+  if (is_nameless_) {
+    is_nameless_ = false;
+    names_.add(same.name, *index);
+  }
+  if (same != definitions_[*index]) {
+    definitions_[*index] = same;
+    note(same, said);
+  }
+  return index;
+}
+
+std::uint32_t Description::define(const model::Definition& definition,
+                                  const Accept<model::Definition>& accept,
+                                  const std::string& default_compress) {
+  const std::uint32_t index = add(definition, accept, default_compress);
+  if (definition.varying && format_->length_variable) {
+    model::Definition lengths;
+    lengths.name = layout::length_name(definition.name);
+    lengths.type = type_of<std::uint64_t>();
+    lengths.stepped = true;
+    add(lengths, accept, {});
+  }
+  return index;
+}
+
+namespace {
 
 exec::Said said_of(const model::Attribute& attribute) {
   static constexpr const char* kinds[] = {"as bool",
@@ -173,22 +234,24 @@ exec::Said said_of(const model::Attribute& attribute) {
 }  // namespace
 
 std::uint32_t Description::add(const model::Definition& asked,
-                               const Accept<model::Definition>& accept) {
+                               const Accept<model::Definition>& accept,
+                               const std::string& default_compress) {
   model::Definition definition = asked;
   definition.along_steps = false;  // in the file that it was read from
+  const bool gives_compress = !definition.compress.empty();
+  if (!gives_compress && !default_compress.empty() &&
+      definition.bytes_per_step() >= layout::worth_encoding_bytes) {
+    definition.compress = layout::compress_for(definition.type, default_compress);
+  }
   check_definition(definition);
-  if (const auto index = find_same(definition)) {
+  if (const auto index = find_same(definition, gives_compress)) {
     return *index;
   }
   layout::check_definition(*format_, definition, definitions_);
   layout::settle_tile(*format_, definition);
   names_.check_path(definition.name);
   accept(definition);
-  model::ByteWriter digest;
-  digest.put(digest_);
-  definition.write_to(digest);
-  digest_ = codec::checksum(digest.take());
-  said_.push_back(said_of(definition));
+  note(definition, said_of(definition));
   const auto index = static_cast<std::uint32_t>(definitions_.size());
   definitions_.push_back(definition);
   names_.add(definition.name, index);
@@ -196,6 +259,15 @@ std::uint32_t Description::add(const model::Definition& asked,
   row_counts_.back() = definition.shape.empty() ? 0 : definition.shape[0];
   row_states_.resize(definitions_.size(), RowState::open);
   return index;
+}
+
+/// It must be the same on all ranks.
+void Description::note(const model::Definition& definition, const exec::Said& said) {
+  model::ByteWriter digest;
+  digest.put(digest_);
+  definition.write_to(digest);
+  digest_ = codec::checksum(digest.take());
+  said_.push_back(said);
 }
 
 void Description::set_attribute(const model::Attribute& attribute,

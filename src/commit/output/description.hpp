@@ -2,8 +2,9 @@
 // variables in the current step.
 //
 // Invariants: the digest covers every definition and attribute in order, so that ranks with equal
-// digests have described the same; definitions that the file's writer refused are included, because
-// they may have been refused on one rank only.
+// digests have described the same, and so does what a definition adds to a variable of an existing
+// file; definitions that the file's writer refused are included, because they may have been refused
+// on one rank only.
 #pragma once
 
 #include <cstdint>
@@ -36,9 +37,10 @@ class Description {
 
   /// The index of the variable that `definition` describes. `accept` is called with a new
   /// definition (and with the companion of a varying variable) once it was found valid; its
-  /// exceptions refuse it.
-  std::uint32_t define(const model::Definition& definition,
-                       const Accept<model::Definition>& accept);
+  /// exceptions refuse it. Error exists if a variable of that name was defined otherwise.
+  /// `default_compress`: of a large variable that says none.
+  std::uint32_t define(const model::Definition& definition, const Accept<model::Definition>& accept,
+                       const std::string& default_compress = {});
   void set_attribute(const model::Attribute& attribute, const Accept<model::Attribute>& accept);
   /// Error if there is no such variable, or it cannot be put now.
   const model::Definition& require(std::uint32_t variable, bool in_step) const;
@@ -68,11 +70,14 @@ class Description {
   void forget_said() { said_.clear(); }
 
  private:
-  std::uint32_t add(const model::Definition& definition, const Accept<model::Definition>& accept);
-  std::optional<std::uint32_t> find_same(const model::Definition& definition);
+  std::uint32_t add(const model::Definition& definition, const Accept<model::Definition>& accept,
+                    const std::string& default_compress);
+  std::optional<std::uint32_t> find_same(const model::Definition& definition, bool gives_compress);
+  void note(const model::Definition& definition, const exec::Said& said);
 
   const layout::Format* format_ = nullptr;
   std::vector<model::Definition> definitions_;
+  std::size_t old_count_ = 0;  ///< the first so many are those of the existing file
   Names names_;               ///< of the definitions; none of one that has none yet
   bool is_nameless_ = false;  ///< the appended variable has not been given its name
   enum class RowState : std::uint8_t { open, resized, put, joined };

@@ -75,19 +75,15 @@ bool Output::note_unended() noexcept {
   return is_first;
 }
 
-std::uint32_t Output::define(const model::Definition& asked) {
+std::uint32_t Output::define(const model::Definition& definition) {
   std::uint32_t index = 0;
   local([&] {
-    model::Definition definition = asked;
-    if (definition.compress.empty() && !options_.compress.empty() &&
-        definition.bytes_per_step() >= layout::worth_encoding_bytes) {
-      definition.compress = layout::compress_for(definition.type, options_.compress);
-    }
     bool is_new = false;
-    index = description_.define(definition, [&](const model::Definition& found) {
+    const auto accept_new = [&](const model::Definition& found) {
       accept(found);
       has_news_ = is_new = true;
-    });
+    };
+    index = description_.define(definition, accept_new, options_.compress);
     if (const auto rounding = layout::rounding_of(description_.definitions()[index]);
         rounding && is_new) {
       note_rounding(definition.name, *rounding);
