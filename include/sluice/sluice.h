@@ -45,7 +45,9 @@
  *
  * **Collective** functions are called by every rank of the file's communicator, in the same order.
  * **Alike** means that every rank makes the same call; nothing is exchanged until the next
- * collective call, which compares. Every other function is **local**.
+ * collective call, which compares. Every other function is **local**. The values of attributes
+ * (units and descriptions, too) and the times of steps are not compared, so that a rank's clock may
+ * be in them: those of rank 0 are stored.
  *
  * **Units.** Sizes and indices count elements from 0, never bytes unless the name ends in `_bytes`.
  * Dimensions are in C order, slowest first, without the step. Times of steps are in the
@@ -384,7 +386,8 @@ SLUICE_API int sluice_define(sluice_file* file, const char* name, sluice_type ty
  * @param name    name of the attribute
  * @param type    type of the values: any but complex
  * @param count   number of values, or SLUICE_SCALAR; bools: SLUICE_SCALAR
- * @param values  the values; strings of SLUICE_STRING(n) have n bytes each, padded with NUL
+ * @param values  the values, of which rank 0's are stored; strings of SLUICE_STRING(n) have n bytes
+ *                each, padded with NUL
  * @retval SLUICE_OK                 success
  * @retval SLUICE_ERROR_BAD_NAME     the name or the owner
  * @retval SLUICE_ERROR_OVERFLOW     an integer exceeds 64 bits
@@ -440,7 +443,7 @@ typedef struct sluice_selection {
  *
  * Local. Only one step is open at a time; end it with sluice_end_step().
  * @param file  a file opened for writing
- * @param time  time of the step; NaN: none
+ * @param time  time of the step, of which rank 0's is stored; NaN: none
  * @retval SLUICE_OK                 success
  * @retval SLUICE_ERROR_WRONG_STATE  the step before has not ended
  * @retval SLUICE_ERROR_UNSUPPORTED  the format stores no times */

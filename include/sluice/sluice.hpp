@@ -16,7 +16,9 @@
 ///
 /// **Collective** calls are made by every rank of the file's communicator, in the same order.
 /// **Alike** means that every rank makes the same call; nothing is exchanged until the next
-/// collective call, which compares. Every other call is **local**.
+/// collective call, which compares. Every other call is **local**. The values of attributes (units
+/// and descriptions, too) and the times of steps are not compared, so that a rank's clock may be in
+/// them: those of rank 0 are stored.
 ///
 /// **Ownership.** Data given to put() and put_rows() is not copied: it belongs to Sluice until
 /// Step::end() returns, outside a step until File::flush() or File::close() returns, whether the
@@ -132,7 +134,8 @@ struct Selection {
 
 /// What File::begin_step() takes.
 struct StepOptions {
-  /// Time of the step in the simulation's unit, stored in dataset `time`. Default: NaN, none.
+  /// Time of the step in the simulation's unit, stored in dataset `time`; rank 0's counts. Default:
+  /// NaN, none.
   double time = std::numeric_limits<double>::quiet_NaN();
 };
 
@@ -376,7 +379,7 @@ class File {
   /// Sets an attribute, which the next commit writes. Alike.
   /// @param owner  `""`: the file; a group; a variable; `"time"`: the times of the steps
   /// @param name   name of the attribute; copied
-  /// @param value  its value; copied
+  /// @param value  its value, of one type on every rank; rank 0's is stored; copied
   /// @throws Error `bad_name`, `unsupported` (by the format).
   void set_attribute(const std::string& owner, const std::string& name, const Value& value);
 

@@ -190,5 +190,29 @@ TEST_F(Calls, DefineAgainOtherwiseOnOneRank) {
                {"rank 1 gave v of the existing file compress deflate:1, rank 0 did not"});
 }
 
+TEST_F(Calls, StoreTheAttributesAndTimesOfRank0) {
+  for (const std::string strategy : {"shared", "forward", "file-per-process"}) {
+    SCOPED_TRACE(strategy);
+    const auto clock = [](exec::Transport& transport) { return 10.0 + transport.rank(); };
+    files_.run(3, [&](exec::Transport& transport) {
+      File out = files_.open(transport, "clock.h5", Mode::write, {.strategy = strategy});
+      const std::string unit = "unit of " + std::to_string(transport.rank());
+      const Variable v = out.define<double>("v", {3}, {.steps = true, .unit = unit});
+      out.set_attribute("", "written", clock(transport));
+      const double value = 1;
+      Step step = out.begin_step({.time = clock(transport)});
+      step.put_value(v, value, {static_cast<std::uint64_t>(transport.rank())});
+      step.end();
+      out.close();
+    });
+    files_.run(2, [&](exec::Transport& transport) {
+      File in = files_.open(transport, "clock.h5", Mode::read);
+      EXPECT_EQ(in.time(), 10);
+      EXPECT_EQ(std::get<double>(in.attribute("", "written")), 10);
+      EXPECT_EQ(std::get<std::string>(in.attribute("v", "units")), "unit of 0");
+    });
+  }
+}
+
 }  // namespace
 }  // namespace sluice::test

@@ -1,10 +1,10 @@
 // A rank's description of an output: its variables, their attributes, and the rows of varying
 // variables in the current step.
 //
-// Invariants: the digest covers every definition and attribute in order, so that ranks with equal
-// digests have described the same, and so does what a definition adds to a variable of an existing
-// file; definitions that the file's writer refused are included, because they may have been refused
-// on one rank only.
+// Invariants: the digest covers every definition in order, and every attribute but its value, which
+// may come from a rank's clock (rank 0's is stored): ranks with equal digests have described the
+// same. It also covers what a definition adds to a variable of an existing file, and definitions
+// that the file's writer refused, because they may have been refused on one rank only.
 #pragma once
 
 #include <cstdint>
