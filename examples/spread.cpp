@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <sluice/checkpoint.hpp>  // 1
+#include <span>
 #include <vector>
 
 constexpr int cells = 4096;
@@ -40,10 +41,10 @@ int main(int argc, char** argv) {
   std::vector<double> u(n + 2);
   for (int i = 0; i < n; ++i) u[i + 1] = (first + i) % 100 == 50 ? 100 : 0;
   int step = 0;
-  sluice::Checkpoint state(MPI_COMM_WORLD, "spread.h5", {.interval_calls = 10});     // 2
-  state.array("u", &u[1], {cells}, {.start = {first + 0ull}, .count = {n + 0ull}});  // 3
-  state.value("step", step);                                                         // 4
-  state.restore();                                                                   // 5
+  sluice::Checkpoint state(MPI_COMM_WORLD, "spread.h5", {.interval_calls = 10});  // 2
+  state.array("u", std::span(&u[1], n), {cells}, {.start = {first + 0ull}});      // 3
+  state.value("step", step);                                                      // 4
+  state.restore();                                                                // 5
   while (step < steps) {
     advance(u, n, rank, ranks);
     ++step;

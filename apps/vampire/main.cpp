@@ -110,8 +110,8 @@ class Run {
                    sluice::CheckpointOptions{
                        .interval_calls = options_.checkpoint_every,
                        .file = {.strategy = options_.strategy, .writers = options_.writers}});
-    state_->rows("spins", &integrator_.spins()->x, {sample_.total, 3}, sample_.atoms.id.data(),
-                 sample_.atoms.size());
+    state_->rows("spins", sample_.atoms.id.data(), sample_.atoms.size(), &integrator_.spins()->x,
+                 {sample_.total, 3});
     state_->value("step", done_);
     state_->value("outputs", outputs_);
     const sluice::Restored restored = state_->restore();

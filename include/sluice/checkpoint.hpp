@@ -2,7 +2,7 @@
 /// Checkpoints: the state of a run, saved now and then, and restored on any number of ranks.
 ///
 ///     sluice::Checkpoint state(comm, "state.h5");
-///     state.array("u", u.data(), {rows, columns}, {.start = {first, 0}, .count = {n, columns}});
+///     state.array("u", u, {rows, columns}, {.start = {first, 0}, .count = {n, columns}});
 ///     state.value("step", step);
 ///     state.restore();                     // what is there, into u and step; else they stay
 ///     for (; step < steps; ++step) {
@@ -157,6 +157,26 @@ class Checkpoint {
   /// array() of data whose type is known at run time. Alike, but for `data` and `mine`.
   void array_raw(const std::string& name, void* data, Type type, const Shape& shape,
                  const Selection& mine);
+  /// Registers a vector, an array or a span, which must have as many elements as `mine` says.
+  /// Alike, but for `data` and `mine`.
+  ///
+  ///     state.array("u", u, {cells}, {.start = {first}});
+  ///
+  /// A vector that has grown is registered again.
+  /// @param name   as above
+  /// @param data   as above
+  /// @param shape  as above
+  /// @param mine   as above; in one dimension a start without a count means as many elements as
+  ///               `data` has
+  /// @throws Error as above; `invalid_argument` (another number of elements).
+  template <SizedRoom R>
+  void array(const std::string& name, R&& data, const Shape& shape, const Selection& mine = {}) {
+    array_sized(name, std::ranges::data(data), std::ranges::size(data),
+                type_of<std::ranges::range_value_t<R>>(), shape, mine);
+  }
+  /// array() of `size` elements whose type is known at run time. Alike, but for the part.
+  void array_sized(const std::string& name, void* data, std::uint64_t size, Type type,
+                   const Shape& shape, const Selection& mine);
 
   /// Registers rows of an array of all ranks, by global index. Alike, but for `data`, `ids` and
   /// `count`.
@@ -164,19 +184,36 @@ class Checkpoint {
   /// Each row belongs to exactly one rank. What was saved by rows may be restored by place, and the
   /// other way round.
   /// @param name   name in the file; `/` makes groups; copied
-  /// @param data   `count` rows, row-major, each of all dimensions but the first
-  /// @param shape  elements of the whole array
   /// @param ids    global index of each row; copied
   /// @param count  number of rows of this rank, 0 too
+  /// @param data   `count` rows, row-major, each of all dimensions but the first
+  /// @param shape  elements of the whole array
   /// @throws Error as array().
   template <class T>
-  void rows(const std::string& name, T* data, const Shape& shape, const std::uint64_t* ids,
-            std::uint64_t count) {
-    rows_raw(name, data, type_of<T>(), shape, ids, count);
+  void rows(const std::string& name, const std::uint64_t* ids, std::uint64_t count, T* data,
+            const Shape& shape) {
+    rows_raw(name, ids, count, data, type_of<T>(), shape);
   }
   /// rows() of data whose type is known at run time. Alike, but for `data`, `ids` and `count`.
-  void rows_raw(const std::string& name, void* data, Type type, const Shape& shape,
-                const std::uint64_t* ids, std::uint64_t count);
+  void rows_raw(const std::string& name, const std::uint64_t* ids, std::uint64_t count, void* data,
+                Type type, const Shape& shape);
+  /// Registers rows in vectors, arrays or spans, of which `data` must have the elements of the rows
+  /// that `ids` names. Alike, but for `data` and `ids`.
+  ///
+  ///     state.rows("positions", ids, places, {atoms, 3});
+  /// @param name   as above
+  /// @param ids    as above
+  /// @param data   as above
+  /// @param shape  as above
+  /// @throws Error as array().
+  template <SizedIds I, SizedRoom R>
+  void rows(const std::string& name, I&& ids, R&& data, const Shape& shape) {
+    rows_sized(name, std::ranges::data(ids), std::ranges::size(ids), std::ranges::data(data),
+               std::ranges::size(data), type_of<std::ranges::range_value_t<R>>(), shape);
+  }
+  /// rows() of `size` elements whose type is known at run time. Alike, but for the rows.
+  void rows_sized(const std::string& name, const std::uint64_t* ids, std::uint64_t count,
+                  void* data, std::uint64_t size, Type type, const Shape& shape);
 
   /// Registers one value that is alike on every rank; rank 0's is saved. Alike, but for the memory.
   /// @param name   name in the file; copied

@@ -24,6 +24,10 @@
 /// Step::end() returns, outside a step until File::flush() or File::close() returns, whether the
 /// call fails or not. put_value(), names and options are copied.
 ///
+/// **Memory** is given by a pointer, or as something that knows its size: a vector, an array or a
+/// span (concepts SizedMemory, SizedRoom to read into, and SizedIds). The size is then compared
+/// with what the call says. A temporary vector is refused by the compiler where it is needed later.
+///
 /// **Errors.** Calls that fail throw sluice::Error. An error of one rank in a collective call is
 /// thrown on every rank, with the same code and text. If a local call on a file that is being
 /// written fails, within a step or outside, the next commit (Step::end(), File::flush() or
@@ -38,13 +42,16 @@
 /// MPI_THREAD_MULTIPLE.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <string>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -131,6 +138,19 @@ struct Selection {
   Shape memory_start = {};      ///< Where the part begins in that array. Default: zeros.
   bool allow_overflow = false;  ///< Narrowing conversions may lose values. Default: false.
 };
+
+/// Memory of elements that knows its size, and that outlives the call: a vector, an array, a span.
+/// An array of C is a pointer here: give `std::span(array)`.
+template <class R>
+concept SizedMemory = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+    std::ranges::borrowed_range<R> && !std::is_array_v<std::remove_cvref_t<R>>;
+/// SizedMemory that can be written.
+template <class R>
+concept SizedRoom =
+    SizedMemory<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+/// SizedMemory of global indices.
+template <class R>
+concept SizedIds = SizedMemory<R> && std::same_as<std::ranges::range_value_t<R>, std::uint64_t>;
 
 /// What File::begin_step() takes.
 struct StepOptions {
@@ -233,6 +253,23 @@ class Step {
   }
   /// put() of data whose type is known at run time. Local.
   void put_raw(Variable variable, const void* data, Type type, const Selection& selection);
+  /// Puts the memory of a vector, an array or a span, which must have as many elements as the
+  /// selection says. Local.
+  ///
+  ///     step.put(energy, mine, {.start = {first}});
+  /// @param variable   a variable of this file
+  /// @param data       as above
+  /// @param selection  as above; in one dimension a start without a count means as many elements as
+  ///                   `data` has
+  /// @throws Error as above; `invalid_argument` also for another number of elements.
+  template <SizedMemory R>
+  void put(Variable variable, R&& data, const Selection& selection = {}) {
+    put_sized(variable, std::ranges::data(data), std::ranges::size(data),
+              type_of<std::ranges::range_value_t<R>>(), selection);
+  }
+  /// put() of `size` elements whose type is known at run time. Local.
+  void put_sized(Variable variable, const void* data, std::uint64_t size, Type type,
+                 const Selection& selection);
 
   /// Puts one element, which is copied. Local, without allocation. Elements that follow one another
   /// in the variable are joined, so that ten million calls are cheap.
@@ -268,6 +305,23 @@ class Step {
   /// put_rows() of data whose type is known at run time. Local.
   void put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
                     const void* data, Type type);
+  /// Puts rows from vectors, arrays or spans, of which `data` must have the elements of the rows
+  /// that `ids` names. Local.
+  ///
+  ///     step.put_rows(positions, ids, places);
+  /// @param variable  a variable with at least one dimension
+  /// @param ids       as above
+  /// @param data      as above
+  /// @throws Error as above; `invalid_argument` also for another number of elements.
+  template <SizedIds I, SizedMemory R>
+  void put_rows(Variable variable, I&& ids, R&& data) {
+    put_rows_sized(variable, std::ranges::data(ids), std::ranges::size(ids),
+                   std::ranges::data(data), std::ranges::size(data),
+                   type_of<std::ranges::range_value_t<R>>());
+  }
+  /// put_rows() of `size` elements whose type is known at run time. Local.
+  void put_rows_sized(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
+                      const void* data, std::uint64_t size, Type type);
 
   /// Puts this rank's rows of a varying variable behind those of the ranks before it. Local.
   ///
@@ -289,6 +343,17 @@ class Step {
   }
   /// put_joined() of data whose type is known at run time. Local.
   void put_joined_raw(Variable variable, const void* data, std::uint64_t rows, Type type);
+  /// Puts all rows of a vector, an array or a span behind those of the ranks before it. Local.
+  /// @param variable  as above
+  /// @param data      as above, whole rows
+  /// @throws Error as above; `invalid_argument` also where the last row is not whole.
+  template <SizedMemory R>
+  void put_joined(Variable variable, R&& data) {
+    put_joined_sized(variable, std::ranges::data(data), std::ranges::size(data),
+                     type_of<std::ranges::range_value_t<R>>());
+  }
+  /// put_joined() of `size` elements whose type is known at run time. Local.
+  void put_joined_sized(Variable variable, const void* data, std::uint64_t size, Type type);
 
   /// Sets how many rows a varying variable has in this step. Alike; before the first put() of it.
   ///
@@ -403,6 +468,15 @@ class File {
   }
   /// put() of data whose type is known at run time. Local.
   void put_raw(Variable variable, const void* data, Type type, const Selection& selection);
+  /// Puts the memory of a vector, an array or a span: Step::put(). Local.
+  template <SizedMemory R>
+  void put(Variable variable, R&& data, const Selection& selection = {}) {
+    put_sized(variable, std::ranges::data(data), std::ranges::size(data),
+              type_of<std::ranges::range_value_t<R>>(), selection);
+  }
+  /// put() of `size` elements whose type is known at run time. Local.
+  void put_sized(Variable variable, const void* data, std::uint64_t size, Type type,
+                 const Selection& selection);
   /// Puts one element of a variable without steps: Step::put_value(). Local.
   template <class T>
   void put_value(Variable variable, const T& value, std::initializer_list<std::uint64_t> at) {
@@ -419,6 +493,16 @@ class File {
   /// put_rows() of data whose type is known at run time. Local.
   void put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
                     const void* data, Type type);
+  /// Puts rows from vectors, arrays or spans: Step::put_rows(). Local.
+  template <SizedIds I, SizedMemory R>
+  void put_rows(Variable variable, I&& ids, R&& data) {
+    put_rows_sized(variable, std::ranges::data(ids), std::ranges::size(ids),
+                   std::ranges::data(data), std::ranges::size(data),
+                   type_of<std::ranges::range_value_t<R>>());
+  }
+  /// put_rows() of `size` elements whose type is known at run time. Local.
+  void put_rows_sized(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
+                      const void* data, std::uint64_t size, Type type);
   /// Commits what was defined and put outside steps. Collective.
   /// @return the receipt
   /// @throws Error as Step::end(); `wrong_state` inside a step.
@@ -506,6 +590,25 @@ class File {
   /// get() into memory whose type is known at run time. Collective.
   void get_raw(Variable variable, void* data, Type type, const Selection& selection,
                std::uint64_t step);
+  /// Reads into a vector, an array or a span, which must have as many elements as the selection
+  /// says. Collective; each rank reads its own part.
+  ///
+  ///     in.get(energy, mine, {.start = {first}});
+  /// @param variable   as above
+  /// @param data       as above
+  /// @param selection  as above; in one dimension a start without a count means as many elements as
+  ///                   `data` has
+  /// @param step       as above
+  /// @throws Error as above; `invalid_argument` (another number of elements).
+  template <SizedRoom R>
+  void get(Variable variable, R&& data, const Selection& selection = {},
+           std::uint64_t step = last_step) {
+    get_sized(variable, std::ranges::data(data), std::ranges::size(data),
+              type_of<std::ranges::range_value_t<R>>(), selection, step);
+  }
+  /// get() into room for `size` elements whose type is known at run time. Collective.
+  void get_sized(Variable variable, void* data, std::uint64_t size, Type type,
+                 const Selection& selection, std::uint64_t step);
   /// Notes a get() for perform_gets(). Local.
   ///
   /// `data` must live until then, and holds nothing before. Otherwise as get(). An error here makes
@@ -518,6 +621,17 @@ class File {
   /// defer_get() into memory whose type is known at run time. Local.
   void defer_get_raw(Variable variable, void* data, Type type, const Selection& selection,
                      std::uint64_t step);
+  /// Notes a get() into a vector, an array or a span, which must not move until perform_gets().
+  /// Local.
+  template <SizedRoom R>
+  void defer_get(Variable variable, R&& data, const Selection& selection = {},
+                 std::uint64_t step = last_step) {
+    defer_get_sized(variable, std::ranges::data(data), std::ranges::size(data),
+                    type_of<std::ranges::range_value_t<R>>(), selection, step);
+  }
+  /// defer_get() into room for `size` elements whose type is known at run time. Local.
+  void defer_get_sized(Variable variable, void* data, std::uint64_t size, Type type,
+                       const Selection& selection, std::uint64_t step);
   /// Reads all parts that defer_get() noted. Collective.
   ///
   /// The ranks wait for each other as often as in one get(), so reading several variables together
@@ -541,6 +655,23 @@ class File {
   /// get_rows() into memory whose type is known at run time. Collective.
   void get_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows, void* data,
                     Type type, std::uint64_t step);
+  /// Reads rows into a vector, an array or a span, which must have the elements of the rows that
+  /// `ids` names. Collective; each rank reads its own rows.
+  /// @param variable  as above
+  /// @param ids       as above
+  /// @param data      as above
+  /// @param step      as above
+  /// @throws Error as get().
+  template <SizedIds I, SizedRoom R>
+  void get_rows(Variable variable, I&& ids, R&& data, std::uint64_t step = last_step) {
+    get_rows_sized(variable, std::ranges::data(ids), std::ranges::size(ids),
+                   std::ranges::data(data), std::ranges::size(data),
+                   type_of<std::ranges::range_value_t<R>>(), step);
+  }
+  /// get_rows() into room for `size` elements whose type is known at run time. Collective.
+  void get_rows_sized(Variable variable, const std::uint64_t* ids, std::uint64_t rows, void* data,
+                      std::uint64_t size, Type type, std::uint64_t step);
+
   /// @}
 
  private:

@@ -103,7 +103,7 @@ TEST(Restore, ByPlaceWhatWasSavedByRowsAndBack) {
     std::iota(ids.begin(), ids.end(), 6 * transport.rank());
     std::vector<double> field(6 * RankState::columns);
     checkpoint.array("points", points.data(), {31, 3}, {.start = {first, 0}, .count = {count, 3}});
-    checkpoint.rows("field", field.data(), {12, RankState::columns}, ids.data(), ids.size());
+    checkpoint.rows("field", ids.data(), ids.size(), field.data(), {12, RankState::columns});
     EXPECT_EQ(checkpoint.restore().number, 1u);
     for (std::size_t i = 0; i < points.size(); ++i) {
       EXPECT_EQ(points[i], value_at<float>(20, 3 * first + i));

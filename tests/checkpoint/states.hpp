@@ -49,7 +49,7 @@ class RankState {
   void add_to(Checkpoint& checkpoint, OnOtherRanks otherwise = OnOtherRanks::keep) {
     checkpoint.array("field", field.data(), shape,
                      {.start = shape_of(mine_.start), .count = shape_of(mine_.count)});
-    checkpoint.rows("points", points.data(), {rows, 3}, ids.data(), ids.size());
+    checkpoint.rows("points", ids.data(), ids.size(), points.data(), {rows, 3});
     checkpoint.value("count", count);
     checkpoint.text("note", note);
     checkpoint.bytes("generator", generator.data(), sizeof generator, otherwise);

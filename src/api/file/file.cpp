@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <exception>
 
-#include "api/file/file_impl.hpp"
+#include "api/file/putting.hpp"
 #include "api/messages.hpp"
 #include "exec/transport/agree.hpp"
 #include "model/fill.hpp"
@@ -10,39 +10,10 @@
 namespace sluice {
 
 using detail::FileImpl;
+using detail::Size;
 using detail::step_of;
-using model::Box;
-using model::Dims;
 
 namespace {
-
-Dims dims_of(const Shape& shape) { return Dims(std::span<const std::uint64_t>(shape)); }
-
-/// The box of a selection in a variable of `shape`.
-Box box_of(const Selection& selection, const Dims& shape) {
-  Box box;
-  box.start = selection.start.empty() ? Dims::filled(shape.rank(), 0) : dims_of(selection.start);
-  if (!selection.count.empty()) {
-    box.count = dims_of(selection.count);
-  } else if (box.start.rank() == shape.rank()) {
-    for (int d = 0; d < shape.rank(); ++d) {
-      box.count.push_back(shape[d] - std::min(shape[d], box.start[d]));
-    }
-  }
-  return box;
-}
-
-/// Shape and start of the caller's array: dense unless the selection says otherwise.
-template <class Memory, class Pointer>
-Memory memory_of(Pointer data, const Type& type, const Selection& selection, const Box& box) {
-  Memory memory;
-  memory.data = static_cast<decltype(memory.data)>(data);
-  memory.type = type;
-  memory.shape = selection.memory_shape.empty() ? box.count : dims_of(selection.memory_shape);
-  memory.start = selection.memory_start.empty() ? Dims::filled(memory.shape.rank(), 0)
-                                                : dims_of(selection.memory_start);
-  return memory;
-}
 
 /// Error invalid_argument for a variable of another file.
 void require_own(const FileImpl& file, Variable variable, const char* call) {
@@ -50,60 +21,6 @@ void require_own(const FileImpl& file, Variable variable, const char* call) {
     const Error error = file.foreign(variable, call);
     throw Error(error.code(), file.path() + ": " + error.what());
   }
-}
-
-/// The output of the file, whose variable it must be.
-commit::Output& output_of(FileImpl& file, Variable variable, const char* call) {
-  commit::Output& output = file.output();
-  if (!file.owns(variable)) {
-    output.refuse(file.foreign(variable, call));
-  }
-  return output;
-}
-
-void put_block(FileImpl& file, Variable variable, const void* data, const Type& type,
-               const Selection& selection) {
-  commit::Output& output = output_of(file, variable, "put");
-  const bool is_plain = selection.memory_shape.empty() && selection.memory_start.empty() &&
-                        !selection.count.empty() &&
-                        selection.start.size() == selection.count.size();
-  if (is_plain && output.put_next(variable.index(), type, selection.allow_overflow, data,
-                                  static_cast<int>(selection.count.size()), selection.start.data(),
-                                  selection.count.data())) {
-    return;
-  }
-  model::Block block;
-  block.variable = variable.index();
-  block.allow_overflow = selection.allow_overflow;
-  if (variable.index() < output.definitions().size()) {
-    block.box = box_of(selection, output.description().shape_of(variable.index()));
-  }
-  block.memory = memory_of<model::ConstMemory>(data, type, selection, block.box);
-  output.put(block);
-}
-
-void put_single(FileImpl& file, Variable variable, const void* value, const Type& type,
-                const std::uint64_t* at, std::size_t rank) {
-  commit::Output& output = output_of(file, variable, "put_value");
-  if (output.put_next(variable.index(), type, false, value, static_cast<int>(rank), at, nullptr)) {
-    return;
-  }
-  model::Block block;
-  block.variable = variable.index();
-  block.box = {Dims(std::span<const std::uint64_t>(at, rank)),
-               Dims::filled(static_cast<int>(rank), 1)};
-  block.memory = {static_cast<const std::byte*>(value), type, block.box.count,
-                  Dims::filled(static_cast<int>(rank), 0)};
-  output.put(block, true);
-}
-
-void put_row_list(FileImpl& file, Variable variable, const std::uint64_t* ids, std::uint64_t rows,
-                  const void* data, const Type& type) {
-  output_of(file, variable, "put_rows")
-      .put_rows({variable.index(),
-                 {ids, static_cast<std::size_t>(rows)},
-                 static_cast<const std::byte*>(data),
-                 type});
 }
 
 Ticket ticket_of(const commit::Receipt& receipt) {
@@ -179,22 +96,38 @@ Step::~Step() {
 }
 
 void Step::put_raw(Variable variable, const void* data, Type type, const Selection& selection) {
-  put_block(open_file("put"), variable, data, type, selection);
+  put_block(open_file("put"), variable, {data, type}, selection);
+}
+
+void Step::put_sized(Variable variable, const void* data, std::uint64_t size, Type type,
+                     const Selection& selection) {
+  put_block(open_file("put"), variable, {data, type, size}, selection);
 }
 
 void Step::put_value_raw(Variable variable, const void* value, Type type, const std::uint64_t* at,
                          std::size_t rank) {
-  put_single(open_file("put"), variable, value, type, at, rank);
+  put_single(open_file("put"), variable, value, type, {at, rank});
 }
 
 void Step::put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
                         const void* data, Type type) {
-  put_row_list(open_file("put_rows"), variable, ids, rows, data, type);
+  put_row_list(open_file("put_rows"), variable, {ids, static_cast<std::size_t>(rows)},
+               {data, type});
+}
+
+void Step::put_rows_sized(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
+                          const void* data, std::uint64_t size, Type type) {
+  put_row_list(open_file("put_rows"), variable, {ids, static_cast<std::size_t>(rows)},
+               {data, type, size});
 }
 
 void Step::put_joined_raw(Variable variable, const void* data, std::uint64_t rows, Type type) {
   output_of(open_file("put_joined"), variable, "put_joined")
       .put_joined({variable.index(), static_cast<const std::byte*>(data), rows, type});
+}
+
+void Step::put_joined_sized(Variable variable, const void* data, std::uint64_t size, Type type) {
+  put_joined_rows(open_file("put_joined"), variable, {data, type, size});
 }
 
 void Step::resize(Variable variable, std::uint64_t rows) {
@@ -272,7 +205,7 @@ Variable File::define_raw(const std::string& name, Type type, const Shape& shape
   model::Definition definition;
   definition.name = name;
   definition.type = type;
-  definition.shape = dims_of(shape);
+  definition.shape = detail::dims_of(shape);
   definition.stepped = options.steps;
   definition.partial = options.partial;
   if (options.partial) {
@@ -284,7 +217,7 @@ Variable File::define_raw(const std::string& name, Type type, const Shape& shape
     definition.fill = *std::move(fill);
   }
   definition.dimensions = options.dimensions;
-  definition.chunk = dims_of(options.chunk);
+  definition.chunk = detail::dims_of(options.chunk);
   definition.varying = options.varying;
   definition.compress = options.compress;
   commit::Output& output = impl().output();
@@ -314,17 +247,27 @@ Step File::begin_step(const StepOptions& options) {
 }
 
 void File::put_raw(Variable variable, const void* data, Type type, const Selection& selection) {
-  put_block(impl(), variable, data, type, selection);
+  put_block(impl(), variable, {data, type}, selection);
+}
+
+void File::put_sized(Variable variable, const void* data, std::uint64_t size, Type type,
+                     const Selection& selection) {
+  put_block(impl(), variable, {data, type, size}, selection);
 }
 
 void File::put_value_raw(Variable variable, const void* value, Type type, const std::uint64_t* at,
                          std::size_t rank) {
-  put_single(impl(), variable, value, type, at, rank);
+  put_single(impl(), variable, value, type, {at, rank});
 }
 
 void File::put_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
                         const void* data, Type type) {
-  put_row_list(impl(), variable, ids, rows, data, type);
+  put_row_list(impl(), variable, {ids, static_cast<std::size_t>(rows)}, {data, type});
+}
+
+void File::put_rows_sized(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
+                          const void* data, std::uint64_t size, Type type) {
+  put_row_list(impl(), variable, {ids, static_cast<std::size_t>(rows)}, {data, type, size});
 }
 
 void File::poll() { impl().output().poll(); }
@@ -437,51 +380,100 @@ Value File::attribute(const std::string& owner, const std::string& name) const {
 
 namespace {
 
+/// Memory of the caller, and the part and step that are to come there.
+struct Wanted {
+  void* data = nullptr;
+  Type type;
+  Size size;
+  const Selection& selection;
+  std::uint64_t step;
+};
+
 commit::GetRequest request_of(const FileImpl& file, const commit::Input& input, Variable variable,
-                              void* data, Type type, const Selection& selection,
-                              std::uint64_t step) {
+                              const Wanted& wanted) {
   require_own(file, variable, "get");
-  step = step_of(input, step);
-  Box box;
+  const std::uint64_t step = step_of(input, wanted.step);
+  model::Box box;
   if (variable.index() < input.variables().size()) {
-    box = box_of(selection, input.shape_or_most(variable.index(), step));
+    box =
+        detail::box_of(wanted.selection, input.shape_or_most(variable.index(), step), wanted.size);
+    detail::require_size(
+        file.path() + ": get " + input.variables()[variable.index()].definition.name,
+        wanted.selection, box.count, wanted.size);
   }
-  return {variable.index(), step, box, memory_of<model::Memory>(data, type, selection, box),
-          selection.allow_overflow};
+  return {variable.index(), step, box,
+          detail::memory_of<model::Memory>(static_cast<std::byte*>(wanted.data), wanted.type,
+                                           wanted.selection, box),
+          wanted.selection.allow_overflow};
 }
 
-}  // namespace
-
-void File::get_raw(Variable variable, void* data, Type type, const Selection& selection,
-                   std::uint64_t step) {
-  commit::Input& input = impl().input();
+/// An error of this rank alone does not keep the others waiting.
+void get_block(FileImpl& file, Variable variable, const Wanted& wanted) {
+  commit::Input& input = file.input();
   commit::GetRequest request;
-  // An error of this rank alone must not keep the others waiting.
-  const std::exception_ptr failure = exec::failure_of(
-      [&] { request = request_of(impl(), input, variable, data, type, selection, step); });
+  const std::exception_ptr failure =
+      exec::failure_of([&] { request = request_of(file, input, variable, wanted); });
   input.get(request, failure);
 }
 
-void File::defer_get_raw(Variable variable, void* data, Type type, const Selection& selection,
-                         std::uint64_t step) {
-  commit::Input& input = impl().input();
+void defer_block(FileImpl& file, Variable variable, const Wanted& wanted) {
+  commit::Input& input = file.input();
   try {
-    input.defer(request_of(impl(), input, variable, data, type, selection, step));
+    input.defer(request_of(file, input, variable, wanted));
   } catch (...) {
     input.fail_deferred(std::current_exception());
     throw;
   }
 }
 
+void get_row_list(FileImpl& file, Variable variable, std::span<const std::uint64_t> ids,
+                  const Wanted& wanted) {
+  commit::Input& input = file.input();
+  const std::exception_ptr failure = exec::failure_of([&] {
+    require_own(file, variable, "get_rows");
+    if (wanted.size && variable.index() < input.variables().size()) {
+      const model::Definition& d = input.variables()[variable.index()].definition;
+      detail::require_row_size(file.path() + ": get_rows " + d.name, ids.size(), d.shape,
+                               wanted.size);
+    }
+  });
+  input.get_rows(variable.index(), step_of(input, wanted.step), ids,
+                 static_cast<std::byte*>(wanted.data), wanted.type, failure);
+}
+
+}  // namespace
+
+void File::get_raw(Variable variable, void* data, Type type, const Selection& selection,
+                   std::uint64_t step) {
+  get_block(impl(), variable, {data, type, {}, selection, step});
+}
+
+void File::get_sized(Variable variable, void* data, std::uint64_t size, Type type,
+                     const Selection& selection, std::uint64_t step) {
+  get_block(impl(), variable, {data, type, size, selection, step});
+}
+
+void File::defer_get_raw(Variable variable, void* data, Type type, const Selection& selection,
+                         std::uint64_t step) {
+  defer_block(impl(), variable, {data, type, {}, selection, step});
+}
+
+void File::defer_get_sized(Variable variable, void* data, std::uint64_t size, Type type,
+                           const Selection& selection, std::uint64_t step) {
+  defer_block(impl(), variable, {data, type, size, selection, step});
+}
+
 void File::perform_gets() { impl().input().get_deferred(); }
 
 void File::get_rows_raw(Variable variable, const std::uint64_t* ids, std::uint64_t rows, void* data,
                         Type type, std::uint64_t step) {
-  commit::Input& input = impl().input();
-  const std::exception_ptr failure =
-      exec::failure_of([&] { require_own(impl(), variable, "get_rows"); });
-  input.get_rows(variable.index(), step_of(input, step), {ids, static_cast<std::size_t>(rows)},
-                 static_cast<std::byte*>(data), type, failure);
+  get_row_list(impl(), variable, {ids, static_cast<std::size_t>(rows)}, {data, type, {}, {}, step});
+}
+
+void File::get_rows_sized(Variable variable, const std::uint64_t* ids, std::uint64_t rows,
+                          void* data, std::uint64_t size, Type type, std::uint64_t step) {
+  get_row_list(impl(), variable, {ids, static_cast<std::size_t>(rows)},
+               {data, type, size, {}, step});
 }
 
 }  // namespace sluice

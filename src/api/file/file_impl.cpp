@@ -89,12 +89,12 @@ void FileImpl::describe(std::uint32_t variable, bool is_new, const VariableOptio
   }
   const auto compare = [&](const char* what, const std::string& was, const std::string& is) {
     if (!is.empty() && is != was) {
-      output().refuse({Code::exists,
-                       "define " + output().definitions()[variable].name + ": exists already " +
-                           (was.empty() ? std::string("without ") + what
-                                        : std::string("with ") + what + " " + was) +
-                           "; now it is defined with " + what + " " + is +
-                           ": define it alike, or choose another name"});
+      output().refuse({Code::exists, "define " + output().definitions()[variable].name +
+                                         ": exists already " +
+                                         (was.empty() ? std::string("without ") + what
+                                                      : std::string("with ") + what + " " + was) +
+                                         "; now it is defined with " + what + " " + is +
+                                         ": define it alike, or choose another name"});
     }
   };
   compare("unit", known->second.unit, options.unit);

@@ -78,8 +78,8 @@ class Description {
   const layout::Format* format_ = nullptr;
   std::vector<model::Definition> definitions_;
   std::size_t old_count_ = 0;  ///< the first so many are those of the existing file
-  Names names_;               ///< of the definitions; none of one that has none yet
-  bool is_nameless_ = false;  ///< the appended variable has not been given its name
+  Names names_;                ///< of the definitions; none of one that has none yet
+  bool is_nameless_ = false;   ///< the appended variable has not been given its name
   enum class RowState : std::uint8_t { open, resized, put, joined };
   std::vector<RowState> row_states_;       ///< by variable: what is known of its rows in this step
   std::vector<std::uint64_t> row_counts_;  ///< by variable: of the current step
