@@ -13,11 +13,11 @@ Example::
     with sluice.records("traj.rec") as groups:  # of sluice::Records, or Fortran's module fpio
         groups[-1]["f1"]
 
-Dimensions are in numpy's order. Collective calls are made by every rank of the communicator, in the
-same order; alike means that every rank makes the same call; others are local. Failures raise
-`sluice.Error`, whose `code` is one of `sluice.Code`. If a local call on a file that is being
-written fails, within a step or outside, the next commit (the end of a step, flush() or close())
-fails on every rank, once.
+Dimensions are in numpy's order. Shapes, starts, counts, rows and steps are integers: a fraction is
+a TypeError. Collective calls are made by every rank of the communicator, in the same order; alike
+means that every rank makes the same call; others are local. Failures raise `sluice.Error`, whose
+`code` is one of `sluice.Code`. If a local call on a file that is being written fails, within a step
+or outside, the next commit (the end of a step, flush() or close()) fails on every rank, once.
 """
 
 from ._attributes import Attributes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from typing import Any, List, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -61,7 +62,7 @@ class Text:
     """
 
     def __init__(self, value: str, most_bytes: int):
-        self._room = ffi.new("char[]", int(most_bytes) + 1)
+        self._room = ffi.new("char[]", operator.index(most_bytes) + 1)
         self.value = value
 
     @property
@@ -137,9 +138,9 @@ class Checkpoint:
         folder = ffi.new("char[]", c_text(os.fsencode(scratch), "scratch"))
         asked = ffi.new("sluice_checkpoint_options*", {
             "size": ffi.sizeof("sluice_checkpoint_options"),
-            "keep": keep if keep > 0 else keep - 1,  # in C -1 is all, less is wrong
+            "keep": operator.index(keep - (keep <= 0)),  # in C -1 is all, less is wrong
             "stop_on_failed_save": int(stop_on_failed_save), "ignore_signals": int(not signals),
-            "interval_s": interval_s, "interval_calls": interval_calls,
+            "interval_s": interval_s, "interval_calls": operator.index(interval_calls),
             "failure_interval_s": failure_interval_s, "end_time_s": end_time_s,
             "margin_s": margin_s, "file_options": lines, "scratch": folder,
             "incremental": int(incremental)})
@@ -250,7 +251,7 @@ class Checkpoint:
         """
         memory = Text(initial, most_bytes)
         self._add(name, memory, lib.sluice_checkpoint_text(
-            self._handle, c_text(name, "checkpoint"), memory._room, int(most_bytes)))
+            self._handle, c_text(name, "checkpoint"), memory._room, operator.index(most_bytes)))
         return memory
 
     def bytes(self, name: str, data: Any, keep_on_other_ranks: bool = False) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import operator
 import os
 import warnings
 import weakref
@@ -160,8 +161,9 @@ class File(Mapping):
             texts.extend(names)
             options.dimensions = texts[3]
         if chunk is not None:
-            _same_length(name, "chunk", chunk, extents)
-            texts.append(numbers(chunk))
+            tile = as_shape(chunk)
+            _same_length(name, "chunk", tile, extents)
+            texts.append(numbers(tile))
             options.chunk = texts[-1]
         place = ffi.new("sluice_variable*")
         self._call(lib.sluice_define, c_text(name, "define"), type_of(storable(dtype)),
@@ -280,10 +282,11 @@ class File(Mapping):
                               shape is not None)
         array = _filled(known, array, mask)
         selection = ffi.new("sluice_selection*", {"size": ffi.sizeof("sluice_selection")})
-        if start is not None and len(start) != array.ndim:
+        first = (0,) * array.ndim if start is None else as_shape(start)
+        if len(first) != array.ndim:
             raise Error(Code.INVALID_ARGUMENT,
-                        f"put {known.name}: start {tuple(start)} for data of shape {array.shape}")
-        starts = numbers(start if start is not None else (0,) * array.ndim)
+                        f"put {known.name}: start {first} for data of shape {array.shape}")
+        starts = numbers(first)
         counts = numbers(array.shape)
         selection.start, selection.count = starts, counts
         selection.allow_overflow = int(allow_overflow)
@@ -363,7 +366,7 @@ class File(Mapping):
             Error: OUT_OF_BOUNDS (more than the shape), INVALID_ARGUMENT (not varying), WRONG_STATE.
         """
         known = variable if isinstance(variable, Variable) else self[variable]
-        self._call(lib.sluice_resize, known._index, int(rows))
+        self._call(lib.sluice_resize, known._index, operator.index(rows))
 
     def flush(self) -> Ticket:
         """Commits what was defined and put outside steps. Collective.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
 
@@ -99,6 +100,7 @@ class Sessions:
         """
         options = ffi.new("sluice_session_options*",
                           {"size": ffi.sizeof("sluice_session_options")})
+        place_in_file = (operator.index(offset), operator.index(nbytes))
         number = self._keep()
         self._kept[number] = kept = (ffi.callback("void(void*)", lambda _: self._guarded(ready)),
                                      self._done(number, complete))
@@ -106,11 +108,11 @@ class Sessions:
         options.complete = kept[1]
         if after is not None:
             late = _bytes_of(after[1])
-            options.after_offset, options.after_bytes = after[0], late.size
+            options.after_offset, options.after_bytes = operator.index(after[0]), late.size
             options.after = ffi.from_buffer(late)
         place = ffi.new("sluice_session*")
         try:
-            check(lib.sluice_session_start(self._handle, offset, nbytes, options, place))
+            check(lib.sluice_session_start(self._handle, *place_in_file, options, place))
         except Error:
             del self._kept[number]
             raise
@@ -130,7 +132,7 @@ class Sessions:
         memory = _bytes_of(data)
         check(lib.sluice_session_write(self._handle, session._as_c(),
                                        ffi.from_buffer(memory) if memory.size else ffi.NULL,
-                                       memory.size, offset))
+                                       memory.size, operator.index(offset)))
 
     def read(self, session: Session, offset: int, into: np.ndarray,
              done: Optional[Done] = None) -> None:
@@ -150,12 +152,13 @@ class Sessions:
         memory = into.reshape(-1).view(np.uint8)
         if memory.size and not np.shares_memory(memory, into):
             raise ValueError("read: the array is not dense")
+        first = operator.index(offset)
         number = self._keep()
         call = self._done(number, self._raise if done is None else done)
         self._kept[number] = (call, memory)
         check(lib.sluice_session_read(self._handle, session._as_c(),
                                       ffi.from_buffer(memory) if memory.size else ffi.NULL,
-                                      memory.size, offset, call, ffi.NULL))
+                                      memory.size, first, call, ffi.NULL))
 
     def end(self, session: Session) -> None:
         """Frees the readers' memory of a session that is read. Local, on its home."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Optional, Sequence, Tuple
 
 import numpy as np
@@ -109,7 +110,7 @@ def numbers(values: Optional[Sequence[int]]) -> Any:
     """Integers as int64_t*, NULL for None."""
     if values is None:
         return ffi.NULL
-    return ffi.new("int64_t[]", [int(value) for value in values])
+    return ffi.new("int64_t[]", list(map(operator.index, values)))
 
 
 def address(array: np.ndarray) -> Any:
@@ -118,7 +119,8 @@ def address(array: np.ndarray) -> Any:
 
 
 def as_shape(shape: Any) -> Tuple[int, ...]:
-    """A number or a sequence of them as a tuple."""
-    if isinstance(shape, (int, np.integer)):
-        return (int(shape),)
-    return tuple(int(extent) for extent in shape)
+    """An integer or a sequence of them as a tuple. A fraction is a TypeError, as in numpy: rounded,
+    it would be another place."""
+    if hasattr(shape, "__index__") and np.ndim(shape) == 0:
+        return (operator.index(shape),)
+    return tuple(map(operator.index, shape))

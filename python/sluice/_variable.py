@@ -10,7 +10,8 @@ import numpy as np
 from ._attributes import Attributes
 from ._library import Code, Error, ffi, lib, line_of, text_of
 from ._selection import resolve
-from ._types import address, as_ids, as_text, dtype_of, hand_over, numbers, storable, type_of
+from ._types import (address, as_ids, as_shape, as_text, dtype_of, hand_over, numbers, storable,
+                     type_of)
 
 
 class Variable:
@@ -95,7 +96,8 @@ class Variable:
             Error: OUT_OF_BOUNDS.
         """
         shape = ffi.new("int64_t[]", max(1, len(self.step_shape)))
-        self._file._call(lib.sluice_shape, self._index, step, len(self.step_shape), shape)
+        self._file._call(lib.sluice_shape, self._index, operator.index(step),
+                         len(self.step_shape), shape)
         return tuple(shape[d] for d in range(len(self.step_shape)))
 
     def get(self, step: int = -1, start: Optional[Sequence[int]] = None,
@@ -128,11 +130,11 @@ class Variable:
         selection.allow_overflow = int(allow_overflow)
         try:
             step = operator.index(step)
-            if start is None:
-                start = (0,) * len(self.step_shape)
+            start = (0,) * len(self.step_shape) if start is None else as_shape(start)
             if count is None:
                 shape = self.shape_of(step) if self.varying else self.step_shape
                 count = tuple(max(0, n - s) for n, s in zip(shape, start))
+            count = as_shape(count)
             starts, counts = numbers(start), numbers(count)
             selection.start, selection.count = starts, counts
             out = self._out_of(out, start, count, dtype or self.dtype)
@@ -155,18 +157,17 @@ class Variable:
             hand_over(read, out)
         return out
 
-    def _out_of(self, out: Optional[np.ndarray], start: Sequence[int], count: Sequence[int],
+    def _out_of(self, out: Optional[np.ndarray], start: Tuple[int, ...], count: Tuple[int, ...],
                 dtype: Any) -> np.ndarray:
         """The array that a part is read into: `out`, or a new one."""
         if len(start) != len(count):
             raise Error(Code.INVALID_ARGUMENT,
-                        f"get {self.name}: start {tuple(start)} and count {tuple(count)} differ "
-                        "in length")
+                        f"get {self.name}: start {start} and count {count} differ in length")
         if out is None:
-            return np.empty(tuple(max(0, int(c)) for c in count), dtype=dtype)
-        if out.shape != tuple(count) or not out.flags.writeable:
+            return np.empty(tuple(max(0, c) for c in count), dtype=dtype)
+        if out.shape != count or not out.flags.writeable:
             raise Error(Code.INVALID_ARGUMENT,
-                        f"get {self.name}: out must be a writable array of shape {tuple(count)}")
+                        f"get {self.name}: out must be a writable array of shape {count}")
         return out
 
     def _to_read(self, out: np.ndarray) -> np.ndarray:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import collections
 import itertools
+import operator
 import os
 from typing import Any, Callable, Deque, Dict, Iterator, List, Optional, Set, Tuple, Union
 
@@ -81,7 +82,7 @@ class File:
         Raises:
             Error: OUT_OF_BOUNDS (not inside the session), OVER_BUDGET.
         """
-        self._service("write").write(session, offset, _bytes_of(data))
+        self._service("write").write(session, operator.index(offset), _bytes_of(data))
 
     def read(self, session: Session, offset: int, into: np.ndarray,
              done: Optional[Complete] = None) -> None:
@@ -285,10 +286,11 @@ class _Service:
         options = ffi.new("sluice_session_options*", {"size": ffi.sizeof("sluice_session_options")})
         if after is not None:
             late = _bytes_of(after[1])
-            options.after_offset, options.after_bytes = after[0], late.size
+            options.after_offset, options.after_bytes = operator.index(after[0]), late.size
             options.after = ffi.from_buffer(late)
         place = ffi.new("sluice_session*")
-        check(lib.sluice_service_start(self._handle, offset, nbytes, options, place))
+        check(lib.sluice_service_start(self._handle, operator.index(offset),
+                                       operator.index(nbytes), options, place))
         for kind, call in ((lib.SLUICE_EVENT_COMPLETE, complete), (lib.SLUICE_EVENT_READY, ready)):
             if call is not None:
                 self._calls[kind, place.number] = call
@@ -336,7 +338,7 @@ class _Service:
         self._reads += 1
         check(lib.sluice_service_read(self._handle, session._as_c(),
                                       ffi.from_buffer(memory) if memory.size else ffi.NULL,
-                                      memory.size, offset, self._reads))
+                                      memory.size, operator.index(offset), self._reads))
         self._kept[self._reads] = memory
         self._calls[lib.SLUICE_EVENT_READ, self._reads] = done
 

@@ -1,0 +1,98 @@
+"""A call that cannot mean what it says is refused, and a wrong one fails the commit."""
+
+import numpy as np
+import pytest
+
+import sluice
+from sluice import Code
+
+QUICK = {"durability": "none"}
+
+
+def fails(code, *words):
+    return pytest.raises(sluice.Error, check=lambda e: e.code == code and
+                         all(word in str(e) for word in words))
+
+
+def with_variables(path):
+    out = sluice.open(path, "w", **QUICK)
+    out.define("x", float, (10,), steps=True)
+    out.define("few", float, (10,), steps=True, varying=True)
+    return out
+
+
+# -- fractions ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", [
+    lambda out: out.put("x", np.ones(5), start=(2.5,)),
+    lambda out: out.put("x", np.ones(5), start=(np.float32(5),)),
+    lambda out: out.put("new", np.ones(5), shape=(5.5,)),
+    lambda out: out.put("new", np.ones(5), shape=5.5),
+    lambda out: out.put_rows("new", [0], np.ones(1), shape=(np.float64(1.5),)),
+    lambda out: out.define("new", float, (5.5,)),
+    lambda out: out.define("new", float, (5,), chunk=(2.5,), steps=True),
+    lambda out: out.resize("few", 2.5),
+    lambda out: out.resize("few", np.float32(2)),
+])
+def test_a_fraction_is_no_place_of_what_is_put(tmp_path, call):
+    with pytest.raises(TypeError), with_variables(tmp_path / "f.h5") as out:
+        with out.step():
+            call(out)
+
+
+def test_integers_of_every_kind_are_places(tmp_path):
+    with with_variables(tmp_path / "f.h5") as out, out.step():
+        out.put("x", np.ones(4), start=np.array([6], np.uint8))
+        out.put("x", np.zeros(6), shape=np.int16(10), start=0)
+        out.resize("few", np.int64(1))
+        out.put("few", np.ones(1), start=(np.array(0),))
+    with sluice.open(tmp_path / "f.h5") as f:
+        assert f["x"].get(np.int8(0), (np.uint16(5),), [np.int64(2)]).tolist() == [0, 1]
+        assert f["x"].get(0, 5, 2).tolist() == [0, 1]
+        assert f["few"].shape_of(np.int32(0)) == (1,)
+
+
+def test_a_fraction_is_no_place_of_what_is_read(tmp_path):
+    with with_variables(tmp_path / "f.h5") as out, out.step():
+        out.put("x", np.arange(10.0))
+        out.put("few", np.ones(10))
+    with sluice.open(tmp_path / "f.h5") as f:
+        x = f["x"]
+        for call in (lambda: x.get(0, (2.5,), (1,)), lambda: x.get(0, (2,), (1.5,)),
+                     lambda: x.get(0, (2.5,)), lambda: x.get(0.5), lambda: x.shape_of(0.5),
+                     lambda: x.shape_of(np.float32(0)), lambda: x.get_rows([1], 0.5)):
+            with pytest.raises(TypeError):
+                call()
+        assert x.get(0, (2,), (1,)) == [2]
+
+
+def test_a_fraction_is_no_place_of_a_checkpoint(tmp_path):
+    with sluice.Checkpoint(tmp_path / "state.h5") as state:
+        for call in (lambda: state.array("x", np.zeros(3), shape=(4.5,)),
+                     lambda: state.array("x", np.zeros(3), shape=4, start=(0.5,)),
+                     lambda: state.text("t", "", 4.5)):
+            with pytest.raises(TypeError):
+                call()
+        state.value("x", 1)
+    for option in ({"keep": 2.5}, {"keep": np.float32(2)}, {"interval_calls": 1.5}):
+        with pytest.raises(TypeError):
+            sluice.Checkpoint(tmp_path / "other.h5", **option)
+
+
+def test_a_fraction_is_no_place_of_a_session(tmp_path):
+    with sluice.open_sessions(tmp_path / "f", "w", **QUICK) as out:
+        for call in (lambda: out.start(np.float32(0.5), 8), lambda: out.start(0, np.float32(8.5)),
+                     lambda: out.start(0, 8, after=(np.float32(7.5), b"x"))):
+            with pytest.raises(TypeError):
+                call()
+        session = out.start(0, 3)
+        with pytest.raises(TypeError):
+            out.write(session, np.float32(1.5), b"abc")
+        out.write(session, 0, b"abc")
+        out.close(session)
+    with sluice.open_sessions(tmp_path / "f") as f:
+        session = f.start(0, 3)
+        with pytest.raises(TypeError):
+            f.read(session, np.float32(0.5), np.zeros(2, np.uint8))
+        f.end(session)
