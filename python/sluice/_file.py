@@ -265,21 +265,22 @@ class File(Mapping):
         variable; for others they are refused.
 
         Args:
-            variable: A name or a Variable.
+            variable: A name or a Variable of this file.
             data: The part, an array of any strides.
-            shape: Global shape of the variable, without the step; None: that of `data`.
+            shape: Global shape of the variable, without the step; None: that of `data`, or the one
+                that it was defined with.
             start: First element of the part; None: zeros.
             allow_overflow: Whether a narrowing conversion may lose values.
             define: Options of define(), for a new name.
 
         Raises:
-            Error: OUT_OF_BOUNDS, TYPE_MISMATCH, OVERFLOW, OVER_BUDGET, INVALID_ARGUMENT (another
-                number of dimensions), WRONG_STATE. The commit then fails too, on every rank.
+            Error: OUT_OF_BOUNDS, TYPE_MISMATCH, OVERFLOW, OVER_BUDGET, EXISTS (with another shape),
+                INVALID_ARGUMENT (another number of dimensions; a Variable of another file; options
+                for what is defined already), WRONG_STATE. The commit then fails too, on every rank.
         """
         plain, mask = without_mask(data)
         array = as_dense(plain)
-        known = self._for_put(variable, array, array.shape if shape is None else shape, define,
-                              shape is not None)
+        known = self._for_put("put", variable, array, shape, define)
         array = _filled(known, array, mask)
         selection = ffi.new("sluice_selection*", {"size": ffi.sizeof("sluice_selection")})
         first = (0,) * array.ndim if start is None else as_shape(start)
@@ -301,7 +302,7 @@ class File(Mapping):
         Rows may come from any rank in any order, each exactly once, unless the variable is partial.
 
         Args:
-            variable: A name or a Variable.
+            variable: A name or a Variable of this file.
             ids: Indices of the rows, shape (n,); must not change before the commit.
             rows: The rows, shape (n, ...); must not change before the commit.
             shape: Global shape, for a new name.
@@ -331,7 +332,8 @@ class File(Mapping):
         Rows of several calls follow one another.
 
         Args:
-            variable: A name or a Variable, of which resize() and put() are not called in this step.
+            variable: A name or a Variable of this file, of which resize() and put() are not called
+                in this step.
             rows: The rows, shape (n, ...); must not change before the commit.
             shape: The most rows of a step, and the shape of a row, for a new name.
             define: Options of define(), for a new name.
@@ -345,7 +347,7 @@ class File(Mapping):
         array = as_dense(plain)
         if array.ndim == 0:
             raise Error(Code.INVALID_ARGUMENT, f"put_joined {variable}: a scalar has no rows")
-        if self._known(variable) is None:
+        if self._known("put_joined", variable) is None:
             define.setdefault("varying", True)
         known = self._for_rows("put_joined", variable, array, shape, define,
                                "the shape with the most rows of a step")
@@ -359,13 +361,13 @@ class File(Mapping):
         it.
 
         Args:
-            variable: A name or a Variable.
+            variable: A name or a Variable of this file.
             rows: Number of rows, 0 too.
 
         Raises:
             Error: OUT_OF_BOUNDS (more than the shape), INVALID_ARGUMENT (not varying), WRONG_STATE.
         """
-        known = variable if isinstance(variable, Variable) else self[variable]
+        known = self._own("resize", variable)
         self._call(lib.sluice_resize, known._index, operator.index(rows))
 
     def flush(self) -> Ticket:
@@ -611,42 +613,50 @@ class File(Mapping):
         if not lib.sluice_holds_memory(self._handle):
             self._kept.clear()
 
-    def _known(self, variable: Name) -> Optional[Variable]:
-        """The variable, if it is defined."""
-        if isinstance(variable, Variable):
-            return variable
-        try:
+    def _own(self, call: str, variable: Name) -> Variable:
+        """The variable; one of another file would be a variable here too, by its number."""
+        if not isinstance(variable, Variable):
             return self[variable]
+        if variable._file is not self:
+            raise Error(Code.INVALID_ARGUMENT,
+                        f"{self.path}: {call} {variable.name}: it is a variable of "
+                        f"{variable._file!r}: give its name, or this file's variable")
+        return variable
+
+    def _known(self, call: str, variable: Name) -> Optional[Variable]:
+        """The variable, if it is defined."""
+        try:
+            return self._own(call, variable)
         except NotFoundError:
             return None
 
     def _for_rows(self, call: str, variable: Name, array: np.ndarray, shape: Any,
                   define: Dict[str, Any], missing: str) -> Variable:
         """The variable of a put of rows, defined where it is new and `missing` was given."""
-        if shape is None and self._known(variable) is None:
+        if shape is None and self._known(call, variable) is None:
             raise Error(Code.INVALID_ARGUMENT,
                         f"{call} {variable}: it is not defined yet: give {missing}")
-        known = self._for_put(variable, array, shape, define, shape is not None)
+        known = self._for_put(call, variable, array, shape, define)
         if known.step_shape[1:] != array.shape[1:]:
             raise Error(Code.INVALID_ARGUMENT,
                         f"{call} {known.name}: rows of shape {array.shape[1:]} for a variable of "
                         f"shape {known.step_shape}")
         return known
 
-    def _for_put(self, variable: Name, array: np.ndarray, shape: Any, define: Dict[str, Any],
-                 is_shape_given: bool) -> Variable:
-        """The variable of a put, defined where it is new."""
-        if isinstance(variable, Variable):
-            return variable
-        known = self._known(variable)
+    def _for_put(self, call: str, variable: Name, array: np.ndarray, shape: Any,
+                 define: Dict[str, Any]) -> Variable:
+        """The variable of a put, defined where it is new. `shape`: None: that of `array`, or the
+        one that it was defined with."""
+        known = self._known(call, variable)
         if known is None:
             define.setdefault("steps", self._in_step)
-            return self.define(variable, array.dtype, shape, **define)
-        if is_shape_given and as_shape(shape) != known.step_shape:
-            raise Error(Code.EXISTS, f"put {variable}: shape {as_shape(shape)}, but it was defined "
-                                     f"with {known.step_shape}")
+            extents = array.shape if shape is None else shape
+            return self.define(cast(str, variable), array.dtype, extents, **define)
+        if shape is not None and as_shape(shape) != known.step_shape:
+            raise Error(Code.EXISTS, f"{call} {known.name}: shape {as_shape(shape)}, but it was "
+                                     f"defined with {known.step_shape}")
         if define:
-            raise Error(Code.INVALID_ARGUMENT, f"put {variable}: it is defined already, so "
+            raise Error(Code.INVALID_ARGUMENT, f"{call} {known.name}: it is defined already, so "
                                                f"{', '.join(sorted(define))} would change nothing")
         return known
 

@@ -96,3 +96,48 @@ def test_a_fraction_is_no_place_of_a_session(tmp_path):
         with pytest.raises(TypeError):
             f.read(session, np.float32(0.5), np.zeros(2, np.uint8))
         f.end(session)
+
+
+# -- variables and options ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", [
+    lambda out, x: out.put(x, np.ones(10)),
+    lambda out, x: out.put_rows(x, [0], np.ones(1)),
+    lambda out, x: out.put_joined(x, np.ones(1)),
+    lambda out, x: out.resize(x, 1),
+])
+def test_a_variable_of_another_file_is_refused(tmp_path, call):
+    with with_variables(tmp_path / "other.h5") as other, with_variables(tmp_path / "f.h5") as out:
+        for name in ("x", "few"):
+            with fails(Code.INVALID_ARGUMENT, name, "a variable of", "other.h5", "give its name"):
+                with out.step():
+                    call(out, other[name])
+        assert out.steps == 0
+
+
+@pytest.mark.parametrize("of", [lambda out, name: name, lambda out, name: out[name]])
+def test_a_variable_takes_no_more_options_than_its_name(tmp_path, of):
+    with with_variables(tmp_path / "f.h5") as out:
+        out.define("rows", float, (4, 3), steps=True)
+        for call, code, words in (
+                (lambda: out.put(of(out, "x"), np.ones(10), allow_overflw=True),
+                 Code.INVALID_ARGUMENT, ["put x", "allow_overflw"]),
+                (lambda: out.put(of(out, "x"), np.ones(10), unit="m"),
+                 Code.INVALID_ARGUMENT, ["put x", "unit"]),
+                (lambda: out.put(of(out, "x"), np.ones(10), shape=(20,)),
+                 Code.EXISTS, ["put x", "(20,)", "(10,)"]),
+                (lambda: out.put_rows(of(out, "rows"), [0], np.ones((1, 3)), shape=(5, 3)),
+                 Code.EXISTS, ["put_rows rows", "(5, 3)"]),
+                (lambda: out.put_rows(of(out, "rows"), [0], np.ones((1, 3)), fil=1),
+                 Code.INVALID_ARGUMENT, ["put_rows rows", "fil"]),
+                (lambda: out.put_joined(of(out, "few"), np.ones(1), varying=True),
+                 Code.INVALID_ARGUMENT, ["put_joined few", "varying"])):
+            with fails(code, *words):
+                with out.step():
+                    call()
+        with out.step():
+            out.put(of(out, "x"), np.ones(10), shape=(10,))
+            out.put_rows(of(out, "rows"), range(4), np.ones((4, 3)), shape=(4, 3))
+            out.put_joined(of(out, "few"), np.ones(1), shape=10)
+        assert out.steps == 1
