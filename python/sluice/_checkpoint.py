@@ -177,9 +177,10 @@ class Checkpoint:
         memory = _writable(name, data)
         extents = as_shape(memory.shape if shape is None else shape)
         starts = (0,) * memory.ndim if start is None else as_shape(start)
-        if len(starts) != memory.ndim:
+        if len(extents) != memory.ndim or len(starts) != memory.ndim:
             raise Error(Code.INVALID_ARGUMENT,
-                        f"checkpoint: {name}: start {starts} for data of shape {memory.shape}")
+                        f"checkpoint: {name}: shape {extents} and start {starts} for data of shape "
+                        f"{memory.shape}: each needs {memory.ndim} numbers")
         selection = ffi.new("sluice_selection*", {"size": ffi.sizeof("sluice_selection")})
         kept = [numbers(starts), numbers(memory.shape), numbers(memory.strides)]
         selection.start, selection.count, selection.stride_bytes = kept
@@ -205,7 +206,8 @@ class Checkpoint:
         memory = _writable(name, data)
         wanted = as_ids(ids)
         extents = as_shape(shape)
-        if not memory.flags.c_contiguous or memory.shape != (wanted.size,) + extents[1:]:
+        if not memory.flags.c_contiguous or len(extents) != memory.ndim or \
+                memory.shape != (wanted.size,) + extents[1:]:
             raise Error(Code.INVALID_ARGUMENT,
                         f"checkpoint: {name}: {wanted.size} ids need a dense array of shape "
                         f"{(wanted.size,) + extents[1:]}, not {memory.shape}")

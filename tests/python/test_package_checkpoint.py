@@ -190,10 +190,15 @@ def test_mistakes_are_errors(tmp_path):
             state.array("x", np.broadcast_to(1.0, 3))
         with fails(Code.TYPE_MISMATCH, "x", ">f8"):
             state.array("x", np.zeros(3, ">f8"))
+        for shape, start in (((3, 5), None), ((), None), (3, (0, 0)), ((3, 5), (0, 0))):
+            with fails(Code.INVALID_ARGUMENT, "x", "shape (3,)", "needs 1 number"):
+                state.array("x", np.zeros(3), shape, start)
         with fails(Code.UNSUPPORTED, "x", "gaps"):
             state.array("x", np.zeros(9)[::2])
         with fails(Code.INVALID_ARGUMENT, "x", "ids"):
             state.rows("x", np.zeros((2, 3)), (4, 3), [1, 2, 3])
+        with fails(Code.INVALID_ARGUMENT, "x", "ids"):
+            state.rows("x", np.zeros(2), (), [1, 2])
         with fails(Code.INVALID_ARGUMENT, "b", "bytearray"):
             state.bytes("b", b"constant")
         with fails(Code.BAD_NAME, "checkpoint"):
