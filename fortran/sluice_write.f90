@@ -13,12 +13,12 @@ contains
     integer(int8), allocatable, target :: fill_bytes(:)
     type(c_ptr), allocatable, target :: names(:)
     integer(c_int32_t) :: variable
+    integer(c_int) :: code
     if (is_missing(self%handle, self%path, stat, errmsg)) return
     options = variable_options(c_sizeof(options), flag(steps), flag(partial), c_null_ptr, &
       c_null_ptr, c_null_ptr, c_null_ptr, c_null_ptr, flag(varying), 0, c_null_ptr)
     allocate (dims(0))
     if (present(shape)) dims = shape(size(shape):1:-1)
-    if (.not. fits(size(dims), name, stat, errmsg, chunk, dimensions)) return
     if (present(fill)) then
       call encode_fill(fill, fill_bytes, options%fill_type)
       options%fill = c_loc(fill_bytes)
@@ -42,6 +42,10 @@ contains
     if (present(compress)) then
       compress_text = c_text(compress)
       options%compress = c_loc(compress_text)
+    end if
+    if (.not. fits(size(dims), chunk, dimensions)) then
+      code = c_refuse(self%handle, invalid_argument, c_text("define " // trim(name) // &
+        ": chunk and dimensions need as many elements as shape"))
     end if
     call finish(self%handle, c_define(self%handle, c_text(name), type, size(dims), dims, options, &
       variable), stat, errmsg)
@@ -229,19 +233,14 @@ contains
     if (present(value)) flag = merge(1, 0, value)
   end function
 
-  !> False, and the error said, where there is not a number or a name for each dimension.
-  logical function fits(rank, name, stat, errmsg, chunk, dimensions)
+  !> Is there a number and a name for each dimension, where any are given?
+  pure logical function fits(rank, chunk, dimensions)
     integer, intent(in) :: rank
-    character(len=*), intent(in) :: name
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
     integer(int64), intent(in), optional :: chunk(:)
     character(len=*), intent(in), optional :: dimensions(:)
     fits = .true.
     if (present(chunk)) fits = size(chunk) == rank
     if (fits .and. present(dimensions)) fits = size(dimensions) == rank
-    if (.not. fits) call fail(invalid_argument, "define " // trim(name) // &
-      ": chunk and dimensions need as many elements as shape", stat, errmsg)
   end function
 
   !> Pointers to the names, last first, in one text that must outlive them.

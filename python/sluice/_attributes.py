@@ -27,6 +27,13 @@ class Attributes(MutableMapping):
         self._owner = c_text(owner, "owner")
 
     def __setitem__(self, name: str, value: Any) -> None:
+        try:
+            self._set(name, value)
+        except Exception as error:
+            self._file._fail_commit(error)
+            raise
+
+    def _set(self, name: str, value: Any) -> None:
         call, owner, key = self._file._call, self._owner, c_text(name, "attribute")
         if isinstance(value, str):
             call(lib.sluice_set_text, owner, key, c_text(value, f"attribute {name}:"))
@@ -79,7 +86,9 @@ class Attributes(MutableMapping):
             yield text_of(name[0])
 
     def __delitem__(self, name: str) -> None:
-        raise Error(Code.UNSUPPORTED, f"attribute {name}: attributes cannot be removed")
+        error = Error(Code.UNSUPPORTED, f"attribute {name}: attributes cannot be removed")
+        self._file._fail_commit(error)
+        raise error
 
     def __repr__(self) -> str:
         return f"<sluice attributes of {self._owner.decode() or 'the file'}>"

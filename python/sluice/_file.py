@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import operator
 import os
 import warnings
 import weakref
 from collections.abc import Mapping
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import (Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, TypeVar, Union,
+                    cast)
 
 import numpy as np
 
@@ -23,6 +25,7 @@ from ._types import (address, as_dense, as_ids, as_shape, hand_over, numbers, st
 from ._variable import Variable
 
 Name = Union[str, Variable]
+_Call = TypeVar("_Call", bound=Callable[..., Any])
 
 # By their id(): a mapping has no hash.
 _open_for_writing: "weakref.WeakValueDictionary[int, File]" = weakref.WeakValueDictionary()
@@ -51,6 +54,19 @@ def open(path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: Any = None
             UNSUPPORTED, IO, MPI (mpi4py belongs to another MPI than the one that is loaded).
     """
     return File(path, mode, comm, **options)
+
+
+def _local(call: _Call) -> _Call:
+    """For a local call of File: what it raises makes the commit fail too."""
+    @functools.wraps(call)
+    def failing(file: "File", *arguments: Any, **named: Any) -> Any:
+        try:
+            return call(file, *arguments, **named)
+        except Exception as error:
+            file._fail_commit(error)
+            raise
+
+    return cast(_Call, failing)
 
 
 class File(Mapping):
@@ -112,6 +128,7 @@ class File(Mapping):
 
     # -- describing -------------------------------------------------------------------------------
 
+    @_local
     def define(self, name: str, dtype: Any, shape: Any = (), *, steps: bool = False, unit: str = "",
                description: str = "", partial: bool = False, fill: Any = None,
                dimensions: Optional[Sequence[str]] = None, chunk: Optional[Sequence[int]] = None,
@@ -176,6 +193,7 @@ class File(Mapping):
         """The attributes of the file."""
         return Attributes(self, "")
 
+    @_local
     def attrs_of(self, owner: str) -> Attributes:
         """The attributes of a variable, a group, or the times of the steps. Local.
 
@@ -204,6 +222,7 @@ class File(Mapping):
         """
         return Step(self, time)
 
+    @_local
     def begin_step(self, time: float = math.nan) -> None:
         """Begins a step. Local.
 
@@ -249,11 +268,11 @@ class File(Mapping):
         """
         self._in_step = False
         try:
-            self._together(lib.sluice_abandon_step,
-                           why.replace("\0", " ").encode() if why else ffi.NULL)
+            self._together(lib.sluice_abandon_step, _reason(why) if why else ffi.NULL)
         finally:
             self._settle()
 
+    @_local
     def put(self, variable: Name, data: Any, shape: Any = None,
             start: Optional[Sequence[int]] = None,
             *, allow_overflow: bool = False, **define: Any) -> None:
@@ -295,6 +314,7 @@ class File(Mapping):
         self._call(lib.sluice_put_selection, known._index, type_of(array.dtype), address(array),
                    array.ndim, selection)
 
+    @_local
     def put_rows(self, variable: Name, ids: Any, rows: Any, shape: Any = None,
                  **define: Any) -> None:
         """Puts rows by global index: rows[i] becomes row ids[i]. Local.
@@ -324,6 +344,7 @@ class File(Mapping):
         self._call(lib.sluice_put_rows, known._index, type_of(array.dtype), address(array),
                    wanted.size, ffi.cast("int64_t*", wanted.ctypes.data))
 
+    @_local
     def put_joined(self, variable: Name, rows: Any, shape: Any = None, **define: Any) -> None:
         """Puts this rank's rows of a varying variable behind those of the ranks before it. Local.
 
@@ -356,6 +377,7 @@ class File(Mapping):
         self._call(lib.sluice_put_joined, known._index, type_of(array.dtype), address(array),
                    array.shape[0])
 
+    @_local
     def resize(self, variable: Name, rows: int) -> None:
         """Sets how many rows a varying variable has in this step. Alike; before the first put of
         it.
@@ -590,6 +612,19 @@ class File(Mapping):
             raise Error(Code.WRONG_STATE, f"{self.path}: is closed")
         check(function(self._handle, *arguments), self._handle)
 
+    def _refuse(self, error: Exception, call: Any, *arguments: Any) -> None:
+        """Makes `call` fail with `error`, which the package has found itself. The library must
+        refuse these arguments in any case."""
+        code = error.code if isinstance(error, Error) else Code.INVALID_ARGUMENT
+        with contextlib.suppress(Error):  # it is `error`, which the caller raises
+            self._call(lib.sluice_refuse, int(code), _reason(line_of(error)))
+            self._call(call, *arguments)
+
+    def _fail_commit(self, error: Exception) -> None:
+        """Makes the next commit fail on every rank with what a local call raises, as what the
+        library itself refuses does. While reading: nothing."""
+        self._refuse(error, lib.sluice_put_rows, -1, 0, ffi.NULL, -1, ffi.NULL)
+
     def _together(self, function: Any, *arguments: Any) -> None:
         """A call that commits, on all ranks."""
         self._failure = None
@@ -708,6 +743,11 @@ def _with_own_lease(error: Error, path: str) -> Error:
         return error
     return Error(error.code, f"{error}: close() {mine[0]!r}, or `del` every name that it has, also "
                              "after an exception", error.rank)
+
+
+def _reason(text: str) -> bytes:
+    """A message as C takes it; also one with a part of a name that is no UTF-8."""
+    return text.replace("\0", " ").encode("utf-8", "backslashreplace")
 
 
 def _same_length(name: str, what: str, values: Sequence[Any], shape: Sequence[int]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Optional, Sequence, Tuple
 import numpy as np
 
 from ._attributes import Attributes
-from ._library import Code, Error, ffi, lib, line_of, text_of
+from ._library import Code, Error, ffi, lib, text_of
 from ._selection import resolve
 from ._types import (address, as_ids, as_shape, as_text, dtype_of, hand_over, numbers, storable,
                      type_of)
@@ -180,12 +180,7 @@ class Variable:
     def _refuse(self, error: Exception, get: Any, *arguments: Any) -> None:
         """Takes part in the call `get` of the other ranks, which fails with `error` on every one
         (where it is deferred: in perform_gets)."""
-        code = error.code if isinstance(error, Error) else Code.INVALID_ARGUMENT
-        try:
-            self._file._call(lib.sluice_refuse, int(code), line_of(error).encode())
-            self._file._call(get, self._index, *arguments, -1)
-        except Error:
-            pass  # it is `error`, which the caller raises
+        self._file._refuse(error, get, self._index, *arguments, -1)
 
     def get_rows(self, ids: Any, step: int = -1, *, dtype: Any = None) -> np.ndarray:
         r"""Reads rows by global index. Collective; each rank reads its own rows.

@@ -187,6 +187,25 @@ SLUICE_BEHAVIOUR(errors, definitions_that_cannot_be) {
   }
 }
 
+SLUICE_BEHAVIOUR(errors, definitions_that_cannot_be_fail_the_commit) {
+  const std::vector<std::pair<Shape, VariableOptions>> all = {
+      {{4}, {.partial = true, .fill = 1e10}},  // in an integer
+      {{1, 1, 1, 1, 1, 1, 1, 1, 1}, {}},       // more dimensions than there are
+      {{4}, {.chunk = {1, 1, 1, 1, 1, 1, 1, 1, 1}}},
+  };
+  for (const auto& [bad, options] : all) {
+    const auto caught = world.run_catching([&](Rank& rank) {
+      File out = rank.open(world.path("refused.h5"), Mode::write);
+      if (rank.is(1)) {
+        EXPECT_EQ(code_of([&] { out.define<std::int32_t>("v", bad, options); }),
+                  Code::invalid_argument);
+      }
+      out.flush();
+    });
+    expect_same_error(caught, Code::invalid_argument, {"refused.h5"});
+  }
+}
+
 SLUICE_BEHAVIOUR(errors, calls_in_the_wrong_state) {
   const std::string path = world.path("state.h5");
   world.run([&](Rank& rank) {

@@ -185,6 +185,14 @@ contains
     call expect(invalid, "-4")
     call out%define("y", sluice_real64, shape=[3, 4], chunk=[3], stat=code, errmsg=message)
     call expect(invalid, "define y: chunk")
+    call out%flush(stat=code, errmsg=message)
+    call expect(invalid, "define y: chunk")
+    if (rank == ranks - 1) then
+      call out%define("y", sluice_real64, shape=[3, 4], dimensions=["x"], stat=code, errmsg=message)
+      call expect(invalid, "define y: chunk and dimensions")
+    end if
+    call out%flush(stat=code, errmsg=message)
+    call expect(invalid, "define y: chunk and dimensions")
     call out%define("../y", sluice_real64, shape=[3, 4], stat=code, errmsg=message)
     call expect(19 - 1, "..")
     call out%flush(stat=code, errmsg=message)

@@ -345,6 +345,8 @@ def test_a_nul_is_refused_wherever_c_would_stop_at_it(out, tmp_path):
                  lambda: sluice.open(tmp_path / "new.h5", "w", strategy="serial\0")):
         with fails(Code.BAD_NAME, "NUL"):
             call()
+    with fails(Code.BAD_NAME, "NUL"):  # what is wrong to define or to set counts
+        out.flush()
 
 
 def test_several_ranks_without_a_communicator_do_not_write_one_file(tmp_path, monkeypatch):
@@ -389,6 +391,8 @@ def test_masked_elements_are_filled_or_refused(tmp_path):
             out.put_rows("x", np.ma.masked_equal([0, 1], 1), np.ones(2))
         with fails(Code.INVALID_ARGUMENT, "masked"):
             out.attrs["a"] = values
+        with fails(Code.INVALID_ARGUMENT, "2 elements are masked"):  # the first failure counts
+            out.flush()
         out.put("x", np.ones(6))
 
 

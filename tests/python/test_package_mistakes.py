@@ -141,3 +141,75 @@ def test_a_variable_takes_no_more_options_than_its_name(tmp_path, of):
             out.put_rows(of(out, "rows"), range(4), np.ones((4, 3)), shape=(4, 3))
             out.put_joined(of(out, "few"), np.ones(1), shape=10)
         assert out.steps == 1
+
+
+# -- the commit -----------------------------------------------------------------------------------
+
+MASKED = np.ma.masked_equal(np.ones(10), 1)
+
+
+@pytest.mark.parametrize("call, code, word", [
+    (lambda out: out.put("x", MASKED), Code.INVALID_ARGUMENT, "masked"),
+    (lambda out: out.put("x", np.ones(10), start=(0, 0)), Code.INVALID_ARGUMENT, "start"),
+    (lambda out: out.put("x", np.ones(5), start=(2.5,)), Code.INVALID_ARGUMENT, "TypeError"),
+    (lambda out: out.put("x", np.ones(10), unit="m"), Code.INVALID_ARGUMENT, "unit"),
+    (lambda out: out.put("x", np.ones(10), shape=3), Code.EXISTS, "(3,)"),
+    (lambda out: out.put("x", np.zeros(10, "M8[s]")), Code.TYPE_MISMATCH, "datetime64"),
+    (lambda out: out.put("x"), Code.INVALID_ARGUMENT, "TypeError"),
+    (lambda out: out.put("y\udcff\0", np.ones(10)), Code.BAD_NAME, "NUL"),
+    (lambda out: out.put_rows("x", [0, 1], np.ones(3)), Code.INVALID_ARGUMENT, "2 ids"),
+    (lambda out: out.put_rows("x", [0.5], np.ones(1)), Code.INVALID_ARGUMENT, "integers"),
+    (lambda out: out.put_rows("x", [0], MASKED[:1]), Code.INVALID_ARGUMENT, "masked"),
+    (lambda out: out.put_rows("\udcff", [0], np.ones(1)), Code.INVALID_ARGUMENT, "global shape"),
+    (lambda out: out.put_joined("few", 1.0), Code.INVALID_ARGUMENT, "scalar"),
+    (lambda out: out.put_joined("few", np.ones((2, 2))), Code.INVALID_ARGUMENT, "(2,)"),
+    (lambda out: out.resize("few", 1.5), Code.INVALID_ARGUMENT, "TypeError"),
+    (lambda out: out.resize("none", 1), Code.NOT_FOUND, "none"),
+    (lambda out: out.define("y", float, (4,), chunk=(2, 2)), Code.INVALID_ARGUMENT, "chunk"),
+    (lambda out: out.define("y", float, (4,), dimensions=()), Code.INVALID_ARGUMENT, "dimensions"),
+    (lambda out: out.define("y", float, (4,), fill=[1, 2]), Code.INVALID_ARGUMENT, "one value"),
+    (lambda out: out.define("y", int, 4, partial=True, fill=0.5), Code.INVALID_ARGUMENT, "fill"),
+    (lambda out: out.define("y", object), Code.TYPE_MISMATCH, "object"),
+    (lambda out: out.define("y", float, unit="m\0"), Code.BAD_NAME, "NUL"),
+    (lambda out: out.attrs.__setitem__("m", np.ones((2, 2))), Code.INVALID_ARGUMENT, "lists"),
+    (lambda out: out["x"].attrs.__setitem__("m", object()), Code.TYPE_MISMATCH, "object"),
+    (lambda out: out.attrs_of("x").__setitem__("m\0", 1), Code.BAD_NAME, "NUL"),
+    (lambda out: out.attrs.__delitem__("m"), Code.UNSUPPORTED, "removed"),
+    (lambda out: out.begin_step("now"), Code.INVALID_ARGUMENT, "TypeError"),
+])
+def test_a_mistake_fails_the_commit_once(tmp_path, call, code, word):
+    path = tmp_path / "f.h5"
+    with with_variables(path) as out:
+        out.begin_step()
+        with pytest.raises((sluice.Error, TypeError)):
+            call(out)
+        out.put("x", np.ones(10))
+        out.put("few", np.ones(10))
+        with fails(code, word, "f.h5"):
+            out.end_step()
+        with out.step():
+            out.put("x", np.arange(10.0))
+            out.put("few", np.ones(10))
+    with sluice.open(path) as f:
+        assert f.steps == 1 and f["x"][0].tolist() == list(range(10))
+
+
+def test_a_question_that_fails_does_not_fail_the_commit(tmp_path):
+    with with_variables(tmp_path / "f.h5") as out, out.step():
+        with fails(Code.NOT_FOUND, "none"):
+            out["none"]
+        with fails(Code.WRONG_STATE):
+            out["x"].get()
+        out.put("x", np.ones(10))
+        out.put("few", np.ones(10))
+
+
+def test_a_mistake_while_reading_changes_nothing(tmp_path):
+    with with_variables(tmp_path / "f.h5") as out, out.step():
+        out.put("x", np.ones(10))
+        out.put("few", np.ones(10))
+    with sluice.open(tmp_path / "f.h5") as f:
+        for call in (lambda: f.put("x", MASKED), lambda: f.attrs.__setitem__("m", np.ones((2, 2)))):
+            with fails(Code.INVALID_ARGUMENT):
+                call()
+        assert f["x"][0, 1] == 1

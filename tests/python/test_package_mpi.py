@@ -99,6 +99,28 @@ def test_an_exception_on_one_rank_fails_the_step_of_all(folder):
         assert out.steps == 2
 
 
+@pytest.mark.parametrize("mistake, word", [
+    (lambda out: out.put("x", mine(0), start=(RANK * EACH + 0.5, 0)), "TypeError"),
+    (lambda out: out.put("x", mine(0), start=(0,)), "start"),
+    (lambda out: out.put(out["x"], mine(0), strat=(0, 0)), "strat"),
+    (lambda out: out.attrs.__setitem__("matrix", mine(0)), "matrix"),
+])
+def test_what_the_package_refuses_on_one_rank_fails_the_commit_of_all(folder, mistake, word):
+    with sluice.open(folder / "mistake.h5", "w", comm=COMM, **QUICK) as out:
+        out.define("x", float, (RANKS * EACH, 3), steps=True)
+        out.begin_step()
+        if RANK == RANKS - 1:
+            with pytest.raises((sluice.Error, TypeError)):
+                mistake(out)
+        out.put("x", mine(0), start=(RANK * EACH, 0))
+        with pytest.raises(sluice.Error, match=word) as caught:
+            out.end_step()
+        assert caught.value.rank == RANKS - 1
+        with out.step():
+            out.put("x", mine(1), start=(RANK * EACH, 0))
+        assert out.steps == 1
+
+
 @pytest.mark.skipif(RANKS == 1, reason="nobody else is there")
 def test_an_exception_outside_a_step_fails_the_others_close(folder):
     with pytest.raises(ValueError if RANK == 0 else sluice.Error, match="no more"):

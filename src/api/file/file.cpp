@@ -23,6 +23,29 @@ void require_own(const FileImpl& file, Variable variable, const char* call) {
   }
 }
 
+model::Definition definition_of(const std::string& name, const Type& type, const Shape& shape,
+                                const VariableOptions& options) {
+  model::Definition definition;
+  definition.name = name;
+  definition.type = type;
+  definition.shape = detail::dims_of(shape);
+  definition.stepped = options.steps;
+  definition.partial = options.partial;
+  if (options.partial) {
+    auto fill = model::fill_bytes(options.fill, type);
+    if (!fill) {
+      throw Error(Code::invalid_argument,
+                  "define " + name + ": fill value does not fit " + type_name(type));
+    }
+    definition.fill = *std::move(fill);
+  }
+  definition.dimensions = options.dimensions;
+  definition.chunk = detail::dims_of(options.chunk);
+  definition.varying = options.varying;
+  definition.compress = options.compress;
+  return definition;
+}
+
 Ticket ticket_of(const commit::Receipt& receipt) {
   if (receipt.pending) {
     return {receipt.step, receipt.pending};
@@ -202,25 +225,14 @@ File::~File() {
 
 Variable File::define_raw(const std::string& name, Type type, const Shape& shape,
                           const VariableOptions& options) {
-  model::Definition definition;
-  definition.name = name;
-  definition.type = type;
-  definition.shape = detail::dims_of(shape);
-  definition.stepped = options.steps;
-  definition.partial = options.partial;
-  if (options.partial) {
-    auto fill = model::fill_bytes(options.fill, type);
-    if (!fill) {
-      throw Error(Code::invalid_argument,
-                  "define " + name + ": fill value does not fit " + type_name(type));
-    }
-    definition.fill = *std::move(fill);
-  }
-  definition.dimensions = options.dimensions;
-  definition.chunk = detail::dims_of(options.chunk);
-  definition.varying = options.varying;
-  definition.compress = options.compress;
   commit::Output& output = impl().output();
+  model::Definition definition;
+  try {
+    definition = definition_of(name, type, shape, options);
+  } catch (...) {
+    output.fail(std::current_exception());  // as what the output itself refuses
+    throw;
+  }
   const std::size_t before = output.definitions().size();
   const Variable variable = impl().variable(output.define(definition));
   const bool is_new = output.definitions().size() != before;
