@@ -279,9 +279,10 @@ class File(Mapping):
         """Puts this rank's part of a variable. Local; any number of times.
 
         A name that is not defined yet is defined first, with the type of `data` and the options
-        `define`, and with steps inside a step. Dense arrays of a stored type are not copied: they
-        must not change before the commit. Masked elements become the fill value of a partial
-        variable; for others they are refused.
+        `define`, and with steps inside a step. This first put is alike: every rank makes it, also
+        with 0 elements, with the same type, `shape` and options. Dense arrays of a stored type are
+        not copied: they must not change before the commit. Masked elements become the fill value of
+        a partial variable; for others they are refused.
 
         Args:
             variable: A name or a Variable of this file.
@@ -320,6 +321,7 @@ class File(Mapping):
         """Puts rows by global index: rows[i] becomes row ids[i]. Local.
 
         Rows may come from any rank in any order, each exactly once, unless the variable is partial.
+        The first put of a new name is made by every rank, also with 0 rows: see put().
 
         Args:
             variable: A name or a Variable of this file.
@@ -350,7 +352,8 @@ class File(Mapping):
 
         For sizes that nobody knows beforehand: the step has as many rows as all ranks put together.
         A rank without rows need not call it, unless no rank has any: then one must, with 0 rows.
-        Rows of several calls follow one another.
+        The first put of a new name is made by every rank, also with 0 rows: see put(). Rows of
+        several calls follow one another.
 
         Args:
             variable: A name or a Variable of this file, of which resize() and put() are not called

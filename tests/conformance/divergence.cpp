@@ -47,7 +47,7 @@ SLUICE_BEHAVIOUR(divergence, of_types_shapes_and_options) {
 }
 
 SLUICE_BEHAVIOUR(divergence, of_the_number_of_definitions) {
-  expect_divergent(world, "rank 0 defined b, rank 1 did not", [&](Rank& rank) {
+  expect_divergent(world, "rank 0 defined b, rank 1 did not: every rank defines", [&](Rank& rank) {
     File out = rank.open(world.path("number.h5"), Mode::write);
     if (world.format().many) {
       out.define<double>("a", shape);

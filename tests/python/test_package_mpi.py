@@ -65,6 +65,28 @@ def test_rows_in_any_order(folder):
         np.testing.assert_array_equal(f["x"].get_rows(own[::-1]), whole(0)[own[::-1]])
 
 
+@pytest.mark.skipif(RANKS == 1, reason="nobody else is there")
+def test_the_first_put_of_a_name_is_one_of_every_rank(folder):
+    rows = np.full((2, 3), float(RANK))
+    puts = [(lambda out, some: out.put("put", some, shape=(2, 3))),
+            (lambda out, some: out.put_rows("rows", range(len(some)), some, shape=(2, 3))),
+            (lambda out, some: out.put_joined("joined", some, shape=(2, 3)))]
+    for number, put in enumerate(puts):
+        with pytest.raises(sluice.Error, match="in Python a put of a new name") as caught:
+            with sluice.open(folder / f"first{number}.h5", "w", comm=COMM, **QUICK) as out:
+                with out.step():
+                    if RANK == 0:
+                        put(out, rows)
+        assert caught.value.code == Code.DIVERGENT
+        with sluice.open(folder / f"good{number}.h5", "w", comm=COMM, **QUICK) as out:
+            with out.step():
+                put(out, rows if RANK == 0 else rows[:0])
+            with out.step():
+                if RANK == 0:
+                    put(out, rows)
+            assert out.steps == 2
+
+
 def test_what_was_put_before_a_step_outlives_it(folder):
     with sluice.open(folder / "before.h5", "w", comm=COMM, **QUICK) as out:
         mesh = mine(7)

@@ -109,7 +109,9 @@ exec::Said said_of(const model::Definition& d) {
            "with fill " + (d.fill.empty() ? "zero" : model::value_text(d.fill.data(), d.type)),
            "with dimensions (" + dimensions + ")", "with chunk " + d.chunk.text(),
            d.varying ? "as varying" : "as not varying",
-           d.compress.empty() ? "without compress" : "with compress " + d.compress}};
+           d.compress.empty() ? "without compress" : "with compress " + d.compress},
+          "every rank defines the same variables in the same order (in Python a put of a new name "
+          "does, also one of 0 elements)"};
 }
 
 /// What `again` says of the variable `known`, whose own is taken where `again` leaves it open.

@@ -19,6 +19,7 @@ std::vector<std::byte> bytes_of_said(const std::vector<Said>& all) {
     for (const std::string& text : said.how) {
       out.put(text);
     }
+    out.put(said.advice);
   }
   return out.take();
 }
@@ -32,15 +33,21 @@ std::vector<Said> said_of_bytes(std::span<const std::byte> bytes) {
     for (auto texts = in.get<std::size_t>(); texts > 0; --texts) {
       said.how.push_back(in.get_string());
     }
+    said.advice = in.get_string();
   }
   return all;
+}
+
+std::string with_advice(const std::string& text, const std::string& advice) {
+  return advice.empty() ? text : text + ": " + advice;
 }
 
 /// "rank 2 defined x with shape (4), rank 0 with shape (5)"
 std::string difference_of(const std::string& rank, const Said& said, const std::string& other_rank,
                           const Said& other) {
   if (said.what != other.what) {
-    return rank + " " + said.what + ", " + other_rank + " " + other.what;
+    return with_advice(rank + " " + said.what + ", " + other_rank + " " + other.what,
+                       said.advice.empty() ? other.advice : said.advice);
   }
   std::string mine;
   std::string theirs;
@@ -62,9 +69,11 @@ std::string first_difference(int rank, const std::vector<Said>& mine,
     return difference_of(me, *here, "rank 0", *there);
   }
   if (here != mine.end()) {
-    return me + " " + here->what + ", rank 0 did not";
+    return with_advice(me + " " + here->what + ", rank 0 did not", here->advice);
   }
-  return there != root.end() ? "rank 0 " + there->what + ", " + me + " did not" : "";
+  return there == root.end()
+             ? ""
+             : with_advice("rank 0 " + there->what + ", " + me + " did not", there->advice);
 }
 
 }  // namespace
