@@ -12,8 +12,12 @@ from ford.settings import ProjectSettings
 # Module, and where its head and its public names are.
 MODULES = {"sluice": "sluice.f90", "fpio": "fpio.f90"}
 # What a module hands on from others: its name, the module that has it.
-HANDED_ON = {"sluice": {"sluice_ticket": "sluice_support", "sluice_read_text": "sluice_text",
+HANDED_ON = {"sluice": {"sluice_ticket": "sluice_support", "sluice_version": "sluice_support",
+                        "sluice_mpi_library": "sluice_support",
+                        "sluice_code_name": "sluice_support", "sluice_read_text": "sluice_text",
                         "sluice_checkpoint": "sluice_checkpoints"}}
+# Modules whose constants a module hands on.
+CONSTANTS = {"sluice": ["sluice", "sluice_codes"], "fpio": ["fpio"]}
 
 
 def head_of(path):
@@ -95,14 +99,19 @@ class Page:
                             (self.folder / MODULES[name]).read_text(), re.M)
         text += f"### Procedures and constants of {name}\n\n"
         text += self.procedures(module, {n for line in public for n in line.split(", ")})
-        for other in handed.values():
+        for other in dict.fromkeys(handed.values()):
             text += self.procedures(self.modules[other], set(handed))
-        constants = [v.name for v in module.variables if v.permission == "public"]
-        if constants:
-            text += f"```{{fortran}} {constants[0]}\n{prose(module.variables[0])}\n```\n\n"
-            for constant in constants[1:]:
-                text += f"```{{fortran}} {constant}\nAs {constants[0]}.\n```\n\n"
-        return text
+        return text + "".join(self.constants(self.modules[other]) for other in CONSTANTS[name])
+
+    @staticmethod
+    def constants(module):
+        """The first speaks for all of a module."""
+        names = [v.name for v in module.variables if v.permission == "public"]
+        if not names:
+            return ""
+        text = f"```{{fortran}} {names[0]}\n{prose(module.variables[0])}\n```\n\n"
+        return text + "".join(f"```{{fortran}} {other}\nAs {names[0]}.\n```\n\n"
+                              for other in names[1:])
 
     def type(self, kind):
         text = f"### Type {kind.name}\n\n```{{fortran}} type({kind.name})\n{prose(kind)}\n```\n\n"

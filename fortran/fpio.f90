@@ -27,10 +27,11 @@
 ! is durable when it returns, unless the options say otherwise. Strategies, options, checksums and
 ! recovery are those of any other file of Sluice: docs/formats/records.md.
 !
-! Errors. `stat` is 0 or a code of sluice.h, errmsg (and file_message()) the message; without stat
-! an error stops the program with the message. What one rank meets in a collective call, all ranks
-! get. Any call may give wrong_state (the file is not open, or was opened for the other direction);
-! any collective call may give divergent, timeout and mpi.
+! Errors. `stat` is 0 or a code, which the module sluice names (`use sluice, only:
+! sluice_error_not_found`); errmsg (and file_message()) is the message. Without stat an error stops
+! the program with the message. What one rank meets in a collective call, all ranks get. Any call
+! may give wrong_state (the file is not open, or was opened for the other direction); any collective
+! call may give divergent, timeout and mpi.
 !
 ! Collective: file_dopen, file_dwrite, file_dread and file_dclose are called by every rank, in the
 ! same order. Other procedures are local. A file is used by one thread at a time.

@@ -29,8 +29,9 @@
 ! a section of one, not an expression or a component, and stay unchanged until end_step (outside
 ! steps: flush or close) has returned.
 !
-! Errors. Every procedure has an optional `stat` (0, or a code of sluice.h) and `errmsg` (the
-! message). Without stat an error stops the program with the message. What one rank meets in a
+! Errors. Every procedure has an optional `stat` (sluice_ok, or a code such as
+! sluice_error_not_found) and `errmsg` (the message). Without stat an error stops the program with
+! the message. What one rank meets in a
 ! collective call, all ranks get. If a local call on a file that is being written fails, within a
 ! step or outside, the next commit (end_step, flush or close) fails on all ranks, once.
 ! Any call may give wrong_state (the file is not open) and invalid_argument; any collective call may
@@ -48,6 +49,7 @@ module sluice
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
   use mpi_f08, only: MPI_Comm
   use sluice_c
+  use sluice_codes
   use sluice_support
   use sluice_checkpoints, only: sluice_checkpoint
   use sluice_text, only: sluice_read_text
@@ -61,7 +63,16 @@ module sluice
     sluice_real32 = 9, sluice_real64 = 10, sluice_complex32 = 11, sluice_complex64 = 12, &
     sluice_logical = 13, sluice_float16 = 15
   public :: sluice_character, sluice_checkpoint, sluice_file, sluice_read_text, sluice_ticket
-  public :: sluice_version
+  public :: sluice_version, sluice_mpi_library, sluice_code_name
+  public :: sluice_ok, sluice_error_invalid_argument, sluice_error_out_of_bounds
+  public :: sluice_error_overlap, sluice_error_hole, sluice_error_duplicate_row
+  public :: sluice_error_missing_row, sluice_error_type_mismatch, sluice_error_overflow
+  public :: sluice_error_bad_name, sluice_error_wrong_state, sluice_error_not_found
+  public :: sluice_error_exists, sluice_error_permission, sluice_error_io, sluice_error_no_space
+  public :: sluice_error_truncated, sluice_error_format, sluice_error_version, sluice_error_damaged
+  public :: sluice_error_changed_outside, sluice_error_unsupported, sluice_error_locked
+  public :: sluice_error_timeout, sluice_error_divergent, sluice_error_over_budget, sluice_error_mpi
+  public :: sluice_error_internal
 
   !> An open file. Copies of it share the file; it is closed once. One thread at a time uses it.
   type :: sluice_file
@@ -568,12 +579,6 @@ contains
   pure integer(c_int32_t) function sluice_character(bytes)
     integer, intent(in) :: bytes
     sluice_character = 14 + 256 * bytes
-  end function
-
-  !> The version of the library at run time: "1.2.3". Local.
-  function sluice_version() result(text)
-    character(len=:), allocatable :: text
-    text = f_text(c_version())
   end function
 
   subroutine open_integer(self, path, mode, comm, options, stat, errmsg)

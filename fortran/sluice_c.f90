@@ -64,6 +64,13 @@ module sluice_c
     type(c_ptr) function c_version() bind(c, name="sluice_version")
       import
     end function
+    type(c_ptr) function c_mpi_library() bind(c, name="sluice_mpi_library")
+      import
+    end function
+    type(c_ptr) function c_code_name(code) bind(c, name="sluice_code_name")
+      import
+      integer(c_int), value :: code
+    end function
     integer(c_size_t) function c_strlen(text) bind(c, name="strlen")
       import
       type(c_ptr), value :: text

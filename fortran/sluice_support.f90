@@ -1,14 +1,17 @@
-! Receipts, and texts and errors between Fortran and C. For the module sluice only.
+! Receipts, the library itself, and texts and errors between Fortran and C. Part of the module
+! sluice, which hands on what begins with sluice_.
 module sluice_support
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int64
   use sluice_c
+  use sluice_codes
   implicit none
   public
 
   !> More than a variable has.
   integer, parameter :: most_dimensions = 15
-  integer(c_int), parameter :: invalid_argument = 10, wrong_state = 19, not_found = 20
+  integer(c_int), parameter :: invalid_argument = sluice_error_invalid_argument, &
+    wrong_state = sluice_error_wrong_state, not_found = sluice_error_not_found
 
   !> The receipt of a commit. It may be asked after its file is closed. Give it back with free.
   type :: sluice_ticket
@@ -22,6 +25,29 @@ module sluice_support
   end type sluice_ticket
 
 contains
+
+  !> The version of the library at run time: "1.2.3". Local.
+  function sluice_version() result(text)
+    character(len=:), allocatable :: text
+    text = f_text(c_version())
+  end function
+
+  !> Which MPI the library calls, as MPI_Get_library_version of it says; "none" where this process
+  !> has loaded none. Local; works before MPI_Init.
+  function sluice_mpi_library() result(text)
+    character(len=:), allocatable :: text
+    text = f_text(c_mpi_library())
+    text = text(:verify(text, " " // new_line("a") // c_null_char, back=.true.))
+  end function
+
+  !> The name of a code: "not_found" of sluice_error_not_found; "unknown" of any other number. Local.
+  !>
+  !> - `code`: what a call gave in `stat`
+  function sluice_code_name(code) result(text)
+    integer, intent(in) :: code
+    character(len=:), allocatable :: text
+    text = f_text(c_code_name(int(code, c_int)))
+  end function
 
   !> The number of the step, counted from 1. Local.
   integer function ticket_step(self)

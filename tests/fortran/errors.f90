@@ -6,7 +6,9 @@ program errors
   use mpi
   use sluice
   implicit none
-  integer, parameter :: invalid = 10, outside = 11, mismatch = 16, state = 19, missing = 20
+  integer, parameter :: invalid = sluice_error_invalid_argument, &
+    outside = sluice_error_out_of_bounds, mismatch = sluice_error_type_mismatch, &
+    state = sluice_error_wrong_state, missing = sluice_error_not_found
   integer :: rank, ranks, code
   character(len=512) :: path
   character(len=600) :: message
@@ -17,6 +19,7 @@ program errors
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, code)
   call get_command_argument(1, path)
   x = reshape([1, 2, 3, 4, 5, 6], [3, 2])
+  call check_the_library()
   call check_opening()
   call check_refused_commits()
   call check_puts()
@@ -41,6 +44,15 @@ contains
     write (error_unit, "(a,i0,a,i0,a,i0,5a)") "rank ", rank, ": code ", code, ", not ", wanted, &
       ": '", trim(message), "' should say '", words, "'"
     error stop 1
+  end subroutine
+
+  subroutine check_the_library()
+    if (sluice_ok /= 0) error stop "ok is no failure"
+    if (sluice_code_name(sluice_ok) /= "ok") error stop "the name of no failure"
+    if (sluice_code_name(sluice_error_not_found) /= "not_found") error stop "the name of a code"
+    if (sluice_code_name(sluice_error_internal) /= "internal") error stop "the name of a code"
+    if (sluice_code_name(-4711) /= "unknown") error stop "the name of no code"
+    if (index(sluice_mpi_library(), "MPI") == 0) error stop "the MPI of this process"
   end subroutine
 
   subroutine check_opening()
@@ -194,9 +206,9 @@ contains
     call out%flush(stat=code, errmsg=message)
     call expect(invalid, "define y: chunk and dimensions")
     call out%define("../y", sluice_real64, shape=[3, 4], stat=code, errmsg=message)
-    call expect(19 - 1, "..")
+    call expect(sluice_error_bad_name, "..")
     call out%flush(stat=code, errmsg=message)
-    call expect(18, "..")
+    call expect(sluice_error_bad_name, "..")
     call out%set_attribute("", "matrix", x, stat=code, errmsg=message)
     call expect(invalid, "a value or a list")
     call out%flush(stat=code, errmsg=message)

@@ -28,7 +28,7 @@ program read_text
   read (text(index(text, new_line("a")) + 1:), *) first, second
   call expect(first == 42 .and. second == 7.5)
   call sluice_read_text("/no/such/file", MPI_COMM_WORLD, text, stat=code, errmsg=message)
-  call expect(code == 20 .and. index(message, "/no/such/file") > 0)
+  call expect(code == sluice_error_not_found .and. index(message, "/no/such/file") > 0)
   call MPI_Finalize(code)
 
 contains

@@ -5,9 +5,11 @@ program record_errors
   use, intrinsic :: iso_fortran_env, only: real32, real64, error_unit, output_unit
   use mpi_f08
   use fpio
+  use sluice, only: invalid => sluice_error_invalid_argument, &
+    outside => sluice_error_out_of_bounds, mismatch => sluice_error_type_mismatch, &
+    state => sluice_error_wrong_state, missing => sluice_error_not_found, &
+    there => sluice_error_exists, unsupported => sluice_error_unsupported
   implicit none
-  integer, parameter :: invalid = 10, outside = 11, mismatch = 16, state = 19, missing = 20, &
-    there = 21, unsupported = 30
   integer, parameter :: new = MPI_MODE_WRONLY + MPI_MODE_CREATE
   integer :: rank, code
   character(len=512) :: path

@@ -250,7 +250,7 @@ contains
     call in%get_attribute("", "title", title)
     call require(title == "a Fortran file", "text attribute")
     call in%get_attribute("", "title", short, stat=stat)
-    call require(stat == 17, "a text that is too long")
+    call require(stat == sluice_error_overflow, "a text that is too long")
     call in%get_text("", "title", text)
     call require(text == "a Fortran file", "text of any length")
     call in%get_text("", "author", text)

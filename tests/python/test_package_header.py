@@ -66,6 +66,16 @@ def test_codes_and_their_names():
     assert sluice.Code(4711).name == "UNKNOWN_4711" and sluice.Code(4711) == 4711
 
 
+def test_the_codes_of_fortran_are_those_of_the_header():
+    numbers = dict(re.findall(r"SLUICE_(OK|ERROR_\w+) = (\d+)", HEADER))
+    source = (ROOT / "fortran" / "sluice_codes.f90").read_text()
+    assert dict(re.findall(r"\bsluice_(ok|error_\w+) = (\d+)", source)) == {
+        name.lower(): number for name, number in numbers.items()}
+    module = (ROOT / "fortran" / "sluice.f90").read_text()
+    public = ", ".join(re.findall(r"^  public :: (.*)$", module, re.MULTILINE)).split(", ")
+    assert {f"sluice_{name.lower()}" for name in numbers} <= set(public)
+
+
 def test_structs_are_as_the_compiler_has_them(tmp_path):
     structs = ["sluice_variable_options", "sluice_selection", "sluice_variable_info",
                "sluice_session", "sluice_session_options", "sluice_event",
