@@ -14,7 +14,9 @@ MODULES = {"sluice": "sluice.f90", "fpio": "fpio.f90"}
 # What a module hands on from others: its name, the module that has it.
 HANDED_ON = {"sluice": {"sluice_ticket": "sluice_support", "sluice_version": "sluice_support",
                         "sluice_mpi_library": "sluice_support",
-                        "sluice_code_name": "sluice_support", "sluice_read_text": "sluice_text",
+                        "sluice_code_name": "sluice_support",
+                        "sluice_set_message_handler": "sluice_support",
+                        "sluice_read_text": "sluice_text",
                         "sluice_checkpoint": "sluice_checkpoints"}}
 # Modules whose constants a module hands on.
 CONSTANTS = {"sluice": ["sluice", "sluice_codes"], "fpio": ["fpio"]}

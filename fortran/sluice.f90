@@ -64,6 +64,7 @@ module sluice
     sluice_logical = 13, sluice_float16 = 15
   public :: sluice_character, sluice_checkpoint, sluice_file, sluice_read_text, sluice_ticket
   public :: sluice_version, sluice_mpi_library, sluice_code_name
+  public :: sluice_set_message_handler
   public :: sluice_ok, sluice_error_invalid_argument, sluice_error_out_of_bounds
   public :: sluice_error_overlap, sluice_error_hole, sluice_error_duplicate_row
   public :: sluice_error_missing_row, sluice_error_type_mismatch, sluice_error_overflow
@@ -81,7 +82,8 @@ module sluice
     character(len=:), allocatable :: path
     type(name_cache) :: cache
   contains
-    procedure, private :: open_f08, open_integer, open_serial, define_32, define_64, put_32, put_64
+    procedure, private :: open_f08, open_integer, open_serial, define_32, define_64, define_64_32
+    procedure, private :: define_32_64, resize_32, resize_64, put_32, put_64
     procedure, private :: put_rows_32, put_rows_64, get_32, get_64, get_rows_32, get_rows_64
     !> Opens a file. Collective over `comm`.
     !>
@@ -97,9 +99,10 @@ module sluice
     generic, public :: open => open_f08, open_integer, open_serial
     procedure, public :: close => close_file
     procedure, public :: is_open
-    generic, public :: define => define_32, define_64
+    generic, public :: define => define_32, define_64, define_64_32, define_32_64
     procedure, public :: set_attribute, set_text
-    procedure, public :: begin_step, end_step, abandon_step, resize
+    procedure, public :: begin_step, end_step, abandon_step
+    generic, public :: resize => resize_32, resize_64
     generic, public :: put => put_32, put_64
     generic, public :: put_rows => put_rows_32, put_rows_64
     procedure, public :: put_joined
@@ -117,10 +120,54 @@ module sluice
     procedure, public :: has => has_variable
     procedure, public :: type => type_of
     procedure, public :: shape => shape_of
+    procedure, public :: has_steps, is_partial, is_varying, dimension_name, get_fill
     procedure, public :: has_attribute
     procedure, public :: attributes => attribute_count
     procedure, public :: attribute_name, attribute_size, get_attribute, get_text
   end type sluice_file
+
+  ! -- opening and closing: sluice_open.f90 --
+  interface
+    !> Opens a file by a communicator of mpi_f08. Collective: see open.
+    module subroutine open_f08(self, path, mode, comm, options, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: path, mode
+      type(MPI_Comm), intent(in) :: comm
+      character(len=*), intent(in), optional :: options
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end subroutine
+    !> Opens a file by a communicator of mpi. Collective: see open.
+    module subroutine open_integer(self, path, mode, comm, options, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: path, mode
+      integer, intent(in) :: comm
+      character(len=*), intent(in), optional :: options
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end subroutine
+    !> Opens a file by this process alone. Local: see open.
+    module subroutine open_serial(self, path, mode, options, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: path, mode
+      character(len=*), intent(in), optional :: options
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end subroutine
+    !> Commits what is not committed, and closes. Collective. A close that fails closes too, except
+    !> inside a step.
+    !>
+    !> - errors: as end_step; `wrong_state` (inside a step, or not open)
+    module subroutine close_file(self, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end subroutine
+    !> Whether the file is open. Local.
+    pure module logical function is_open(self)
+      class(sluice_file), intent(in) :: self
+    end function
+  end interface
 
   ! -- writing: sluice_write.f90 --
   interface
@@ -163,6 +210,34 @@ module sluice
       integer(c_int32_t), intent(in) :: type
       integer(int32), intent(in) :: shape(:)
       integer(int32), intent(in), optional :: chunk(:)
+      logical, intent(in), optional :: steps, partial, varying
+      class(*), intent(in), optional :: fill
+      character(len=*), intent(in), optional :: unit, description, dimensions(:), compress
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end subroutine
+    !> Defines a variable of a 64-bit shape with a 32-bit chunk. Alike: see define.
+    module subroutine define_64_32(self, name, type, shape, steps, partial, fill, unit, &
+        description, dimensions, chunk, varying, compress, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      integer(c_int32_t), intent(in) :: type
+      integer(int64), intent(in) :: shape(:)
+      integer(int32), intent(in) :: chunk(:)
+      logical, intent(in), optional :: steps, partial, varying
+      class(*), intent(in), optional :: fill
+      character(len=*), intent(in), optional :: unit, description, dimensions(:), compress
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end subroutine
+    !> Defines a variable of a 32-bit shape with a 64-bit chunk. Alike: see define.
+    module subroutine define_32_64(self, name, type, shape, steps, partial, fill, unit, &
+        description, dimensions, chunk, varying, compress, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      integer(c_int32_t), intent(in) :: type
+      integer(int32), intent(in) :: shape(:)
+      integer(int64), intent(in) :: chunk(:)
       logical, intent(in), optional :: steps, partial, varying
       class(*), intent(in), optional :: fill
       character(len=*), intent(in), optional :: unit, description, dimensions(:), compress
@@ -236,10 +311,18 @@ module sluice
     !> - `rows`: number of rows, 0 too
     !> - errors: `out_of_bounds` (more than the shape), `invalid_argument` (not varying),
     !>   `wrong_state` (after a put)
-    module subroutine resize(self, name, rows, stat, errmsg)
+    module subroutine resize_64(self, name, rows, stat, errmsg)
       class(sluice_file), intent(inout) :: self
       character(len=*), intent(in) :: name
       integer(int64), intent(in) :: rows
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end subroutine
+    !> Sets a 32-bit number of rows. Alike: see resize.
+    module subroutine resize_32(self, name, rows, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      integer(int32), intent(in) :: rows
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end subroutine
@@ -503,6 +586,59 @@ module sluice
       character(len=*), intent(inout), optional :: errmsg
       integer(int64), allocatable :: dims(:)
     end function
+    !> Whether a variable has a value for every step. Local.
+    !>
+    !> - errors: `not_found`
+    module logical function has_steps(self, name, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end function
+    !> Whether elements of a variable may be left out, which then read as the fill value. Local.
+    !>
+    !> - errors: `not_found`
+    module logical function is_partial(self, name, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end function
+    !> Whether each step of a variable has its own number of rows: see shape. Local.
+    !>
+    !> - errors: `not_found`
+    module logical function is_varying(self, name, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+    end function
+    !> The name of a dimension of a variable; empty where it has none. Local.
+    !>
+    !> - `name`: a variable of this file
+    !> - `dimension`: which one, counted from 1, without the step
+    !> - errors: `not_found`, `out_of_bounds` (it has not as many)
+    module function dimension_name(self, name, dimension, stat, errmsg) result(text)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      integer, intent(in) :: dimension
+      integer, intent(out), optional :: stat
+      character(len=*), intent(inout), optional :: errmsg
+      character(len=:), allocatable :: text
+    end function
+    !> The value as which elements read that were left out. Local.
+    !>
+    !> - `name`: a variable of this file
+    !> - `value`: receives the value: a scalar of the variable's type, or of another integer or real
+    !>   that holds it exactly
+    !> - errors: `not_found`, `type_mismatch`, `overflow` (it does not fit)
+    module subroutine get_fill(self, name, value, stat, errmsg)
+      class(sluice_file), intent(inout) :: self
+      character(len=*), intent(in) :: name
+      type(*), dimension(..), intent(inout) :: value
+      integer, intent(out), optional :: stat
+      class(*), intent(inout), optional :: errmsg
+    end subroutine
     !> Whether there is such an attribute. Local; reading.
     !>
     !> - `owner`: "": the file; a group; a variable; "time": the times of the steps
@@ -579,102 +715,5 @@ contains
   pure integer(c_int32_t) function sluice_character(bytes)
     integer, intent(in) :: bytes
     sluice_character = 14 + 256 * bytes
-  end function
-
-  subroutine open_integer(self, path, mode, comm, options, stat, errmsg)
-    class(sluice_file), intent(inout) :: self
-    character(len=*), intent(in) :: path, mode
-    integer, intent(in) :: comm
-    character(len=*), intent(in), optional :: options
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    type(c_ptr) :: handle
-    integer(c_int) :: code
-    code = c_open_f(int(comm, c_int), c_text(path), c_text(mode), c_text(options), handle)
-    call take(self, handle, path, code, stat, errmsg)
-  end subroutine
-
-  subroutine open_f08(self, path, mode, comm, options, stat, errmsg)
-    class(sluice_file), intent(inout) :: self
-    character(len=*), intent(in) :: path, mode
-    type(MPI_Comm), intent(in) :: comm
-    character(len=*), intent(in), optional :: options
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    call self%open_integer(path, mode, comm%MPI_VAL, options, stat, errmsg)
-  end subroutine
-
-  subroutine open_serial(self, path, mode, options, stat, errmsg)
-    class(sluice_file), intent(inout) :: self
-    character(len=*), intent(in) :: path, mode
-    character(len=*), intent(in), optional :: options
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    type(c_ptr) :: handle
-    integer(c_int) :: code
-    code = c_open_serial(c_text(path), c_text(mode), c_text(options), handle)
-    call take(self, handle, path, code, stat, errmsg)
-  end subroutine
-
-  !> What an open gave. A file that is open already stays, and the new one is given back.
-  subroutine take(self, handle, path, code, stat, errmsg)
-    class(sluice_file), intent(inout) :: self
-    type(c_ptr), intent(in) :: handle
-    character(len=*), intent(in) :: path
-    integer(c_int), intent(in) :: code
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    integer(c_int) :: ignored
-    if (code == 0 .and. c_associated(self%handle)) then
-      call c_free(handle)
-      call fail(wrong_state, self%path // " is still open here: close it before opening " // &
-        trim(path), stat, errmsg)
-      return
-    end if
-    if (code /= 0) then
-      call fail(code, f_text(c_last_error(c_null_ptr)), stat, errmsg)
-      return
-    end if
-    self%handle = handle
-    ignored = c_count_from(handle, 1_c_int32_t)
-    self%path = trim(path)
-    self%cache = name_cache()
-    if (present(stat)) stat = 0
-  end subroutine
-
-  !> Commits what is not committed, and closes. Collective. A close that fails closes too, except
-  !> inside a step.
-  !>
-  !> - errors: as end_step; `wrong_state` (inside a step, or not open)
-  subroutine close_file(self, stat, errmsg)
-    class(sluice_file), intent(inout) :: self
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    type(c_ptr) :: handle
-    integer(c_int32_t) :: reading
-    integer(c_int) :: code
-    character(len=:), allocatable :: message
-    if (is_missing(self%handle, self%path, stat, errmsg)) return
-    handle = self%handle
-    message = ""
-    code = c_close(handle)
-    if (code /= 0) then
-      message = f_text(c_last_error(handle))
-      if (c_is_reading(handle, reading) == 0) then
-        call fail(code, message, stat, errmsg)
-        return
-      end if
-    end if
-    call c_forget(handle)
-    call c_free(handle)
-    self%handle = c_null_ptr
-    if (present(stat)) stat = 0
-    if (code /= 0) call fail(code, message, stat, errmsg)
-  end subroutine
-
-  !> Whether the file is open. Local.
-  pure logical function is_open(self)
-    class(sluice_file), intent(in) :: self
-    is_open = c_associated(self%handle)
   end function
 end module sluice

@@ -23,6 +23,7 @@ module sluice_c
     type(c_ptr) :: fill
     integer(c_int64_t) :: shape(8)
     integer(c_int32_t) :: varying
+    type(c_ptr) :: dimensions(8)
   end type variable_info
 
   !> The variables that calls named last, so that a name costs a comparison.
@@ -71,6 +72,11 @@ module sluice_c
       import
       integer(c_int), value :: code
     end function
+    subroutine c_set_message_handler(handler, user) bind(c, name="sluice_set_message_handler")
+      import
+      type(c_funptr), value :: handler
+      type(c_ptr), value :: user
+    end subroutine
     integer(c_size_t) function c_strlen(text) bind(c, name="strlen")
       import
       type(c_ptr), value :: text
@@ -167,6 +173,11 @@ module sluice_c
       import
       type(c_ptr), value :: ticket
       integer(c_int32_t), intent(out) :: durable
+    end function
+    integer(c_int) function c_ticket_skipped(ticket, skipped) bind(c, name="sluice_ticket_skipped")
+      import
+      type(c_ptr), value :: ticket
+      integer(c_int32_t), intent(out) :: skipped
     end function
     integer(c_int) function c_ticket_wait(ticket) bind(c, name="sluice_ticket_wait")
       import
@@ -321,6 +332,12 @@ module sluice_c
       import
       type(c_ptr), value :: file
       character(kind=c_char), intent(in) :: owner(*), name(*)
+      type(*), dimension(..), intent(inout) :: value
+    end function
+    integer(c_int) function c_get_fill(file, name, value) bind(c, name="sluice_fortran_get_fill")
+      import
+      type(c_ptr), value :: file
+      character(kind=c_char), intent(in) :: name(*)
       type(*), dimension(..), intent(inout) :: value
     end function
     subroutine c_forget(file) bind(c, name="sluice_fortran_forget")

@@ -1,4 +1,4 @@
-! What the module sluice does while reading.
+! What the module sluice does while reading, and what it tells of variables.
 submodule(sluice) sluice_read
   implicit none
 
@@ -129,6 +129,53 @@ contains
     call finish(self%handle, code, stat, errmsg)
   end procedure
 
+  module procedure has_steps
+    type(variable_info) :: info
+    has_steps = .false.
+    if (is_missing(self%handle, self%path, stat, errmsg)) return
+    call finish(self%handle, look_up(self, name, info), stat, errmsg)
+    has_steps = info%steps /= 0
+  end procedure
+
+  module procedure is_partial
+    type(variable_info) :: info
+    is_partial = .false.
+    if (is_missing(self%handle, self%path, stat, errmsg)) return
+    call finish(self%handle, look_up(self, name, info), stat, errmsg)
+    is_partial = info%partial /= 0
+  end procedure
+
+  module procedure is_varying
+    type(variable_info) :: info
+    is_varying = .false.
+    if (is_missing(self%handle, self%path, stat, errmsg)) return
+    call finish(self%handle, look_up(self, name, info), stat, errmsg)
+    is_varying = info%varying /= 0
+  end procedure
+
+  module procedure dimension_name
+    type(variable_info) :: info
+    integer(c_int) :: code
+    text = ""
+    if (is_missing(self%handle, self%path, stat, errmsg)) return
+    code = look_up(self, name, info)
+    if (code /= 0) then
+      call finish(self%handle, code, stat, errmsg)
+    else if (dimension < 1 .or. dimension > info%rank) then
+      call fail(sluice_error_out_of_bounds, self%path // ": dimension_name " // trim(name) // &
+        ": it has no such dimension", stat, errmsg)
+    else
+      if (present(stat)) stat = 0
+      if (c_associated(info%dimensions(1))) then
+        text = f_text(info%dimensions(info%rank + 1 - dimension))
+      end if
+    end if
+  end procedure
+
+  module procedure get_fill
+    call report(self%handle, self%path, c_get_fill(self%handle, c_text(name), value), stat, errmsg)
+  end procedure
+
   module procedure has_attribute
     integer(c_int32_t) :: has
     has_attribute = .false.
@@ -208,6 +255,9 @@ contains
     integer(c_int32_t) :: found
     info%size = c_sizeof(info)
     info%type = 0
+    info%steps = 0
+    info%partial = 0
+    info%varying = 0
     found = -1
     look_up = c_find(self%handle, c_text(name), found)
     if (look_up == 0) look_up = c_info(self%handle, found, info)

@@ -20,9 +20,20 @@ module sluice_support
   contains
     procedure, public :: step => ticket_step
     procedure, public :: durable => ticket_durable
+    procedure, public :: skipped => ticket_skipped
     procedure, public :: wait => ticket_wait
     procedure, public :: free => ticket_free
   end type sluice_ticket
+
+  abstract interface
+    !> Takes one message of the library.
+    subroutine message_taker(text)
+      character(len=*), intent(in) :: text
+    end subroutine
+  end interface
+
+  procedure(message_taker), pointer, private, save :: message_handler => null()
+  private :: pass_on
 
 contains
 
@@ -40,7 +51,32 @@ contains
     text = text(:verify(text, " " // new_line("a") // c_null_char, back=.true.))
   end function
 
-  !> The name of a code: "not_found" of sluice_error_not_found; "unknown" of any other number. Local.
+  !> Sets where messages go (option `log`, SLUICE_EXPLAIN). One for the whole process. Local.
+  !>
+  !> - `handler`: a subroutine of one argument, character(len=*), intent(in) :: text, which gets
+  !>   each message, one line. It is called on rank 0 of a file, inside calls, and is not internal
+  !>   to another procedure. Absent: stderr, as at the start
+  subroutine sluice_set_message_handler(handler)
+    procedure(message_taker), optional :: handler
+    message_handler => null()
+    if (present(handler)) then
+      message_handler => handler
+      call c_set_message_handler(c_funloc(pass_on), c_null_ptr)
+    else
+      call c_set_message_handler(c_null_funptr, c_null_ptr)
+    end if
+  end subroutine
+
+  !> What the library calls.
+  subroutine pass_on(text, user) bind(c, name="")
+    type(c_ptr), value :: text
+    type(c_ptr), value :: user !< nothing
+    if (associated(message_handler) .and. .not. c_associated(user)) then
+      call message_handler(f_text(text))
+    end if
+  end subroutine
+
+  !> The name of a code: "not_found" of sluice_error_not_found; "unknown" of other numbers. Local.
   !>
   !> - `code`: what a call gave in `stat`
   function sluice_code_name(code) result(text)
@@ -61,6 +97,14 @@ contains
     integer(c_int32_t) :: yes
     ticket_durable = .false.
     if (c_ticket_durable(self%handle, yes) == 0) ticket_durable = yes /= 0
+  end function
+
+  !> Whether the step was left out (on_error = "skip_step"). Local.
+  logical function ticket_skipped(self)
+    class(sluice_ticket), intent(in) :: self
+    integer(c_int32_t) :: yes
+    ticket_skipped = .false.
+    if (c_ticket_skipped(self%handle, yes) == 0) ticket_skipped = yes /= 0
   end function
 
   !> Waits until durable will not change any more. Local; between nodes the other ranks must call

@@ -103,6 +103,16 @@ contains
       dimensions, tile, varying, compress, stat, errmsg)
   end procedure
 
+  module procedure define_64_32
+    call define_64(self, name, type, shape, steps, partial, fill, unit, description, dimensions, &
+      int(chunk, int64), varying, compress, stat, errmsg)
+  end procedure
+
+  module procedure define_32_64
+    call define_64(self, name, type, int(shape, int64), steps, partial, fill, unit, description, &
+      dimensions, chunk, varying, compress, stat, errmsg)
+  end procedure
+
   module procedure set_attribute
     integer(c_int) :: code
     code = c_set_attribute(self%handle, c_text(owner), c_text(name), value)
@@ -147,7 +157,11 @@ contains
     call finish(self%handle, code, stat, errmsg)
   end procedure
 
-  module procedure resize
+  module procedure resize_32
+    call resize_64(self, name, int(rows, int64), stat, errmsg)
+  end procedure
+
+  module procedure resize_64
     integer(c_int32_t) :: variable
     integer(c_int) :: code
     if (is_missing(self%handle, self%path, stat, errmsg)) return
