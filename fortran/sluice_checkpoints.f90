@@ -317,26 +317,26 @@ contains
   !> one rank. What was saved by rows may be restored by place, and the other way round.
   !>
   !> - `name`: name in the file; "/" makes groups
+  !> - `ids`: the global index of each row, from 1; copied
   !> - `data`: data(..., i) is row ids(i); its memory stays the caller's
   !> - `shape`: of the whole array; its last dimension counts the rows
-  !> - `ids`: the global index of each row, from 1; copied
   !> - errors: as array
-  subroutine rows_64(self, name, data, shape, ids, stat, errmsg)
+  subroutine rows_64(self, name, ids, data, shape, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     character(len=*), intent(in) :: name
     type(*), dimension(..), intent(inout), asynchronous, target :: data
-    integer(int64), intent(in) :: shape(:), ids(:)
+    integer(int64), intent(in) :: ids(:), shape(:)
     integer, intent(out), optional :: stat
     class(*), intent(inout), optional :: errmsg
     call conclude_data(lib_rows(self%handle, c_text(name), data, shape, size(shape), ids - 1, &
       size(ids, kind=int64)), stat, errmsg)
   end subroutine
 
-  subroutine rows_32(self, name, data, shape, ids, stat, errmsg)
+  subroutine rows_32(self, name, ids, data, shape, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     character(len=*), intent(in) :: name
     type(*), dimension(..), intent(inout), asynchronous, target :: data
-    integer(int32), intent(in) :: shape(:), ids(:)
+    integer(int32), intent(in) :: ids(:), shape(:)
     integer, intent(out), optional :: stat
     class(*), intent(inout), optional :: errmsg
     call conclude_data(lib_rows(self%handle, c_text(name), data, int(shape, int64), size(shape), &

@@ -186,7 +186,7 @@ class Collector(Chare):
             self._write_frame(frame, positions.astype(np.float32))
         if is_last:
             for (out, session), values in zip(self.outputs["last"], (positions, velocities)):
-                out.write(session, files.COOR_HEAD_BYTES + files.ATOM_BYTES * self.first, values)
+                out.write(session, values, files.COOR_HEAD_BYTES + files.ATOM_BYTES * self.first)
 
     def _write_frame(self, frame, positions):
         out, sessions = self.outputs["trajectory"]
@@ -194,14 +194,14 @@ class Collector(Chare):
         marker = np.array([4 * atoms], dtype=np.int32)
         for axis in range(3):
             at = files.dcd_axis_offset(frame, atoms, axis)
-            out.write(sessions[frame], at + 4 + 4 * self.first, positions[:, axis])
+            out.write(sessions[frame], positions[:, axis], at + 4 + 4 * self.first)
             if self.first == 0:
-                out.write(sessions[frame], at, marker)
+                out.write(sessions[frame], marker, at)
             if self.first + self.count == atoms:
-                out.write(sessions[frame], at + 4 + 4 * atoms, marker)
+                out.write(sessions[frame], marker, at + 4 + 4 * atoms)
         if self.first == 0:
-            out.write(sessions[frame], files.DCD_HEAD_BYTES + frame * files.dcd_frame_bytes(atoms),
-                      files.dcd_cell(self.run["edge"]))
+            out.write(sessions[frame], files.dcd_cell(self.run["edge"]),
+                      files.DCD_HEAD_BYTES + frame * files.dcd_frame_bytes(atoms))
 
 
 class Log(Chare):
@@ -303,7 +303,7 @@ class FrameCount:
             self.counted, self.is_counting = whole, True
             counts = files.dcd_counts(whole, self.every)
             session = self.out.start(files.DCD_COUNTS_OFFSET, len(counts), self._counted)
-            self.out.write(session, files.DCD_COUNTS_OFFSET, counts)
+            self.out.write(session, counts, files.DCD_COUNTS_OFFSET)
         elif self.answered == self.frames:
             self.done.send(self.failure)
 
@@ -325,7 +325,7 @@ def open_outputs(run, output, writers, saver):
     trajectory = sluice.charm.open(output + ".dcd", "a" if first else "w", writers=writers,
                                    tile_bytes=1 << 16)
     head = trajectory.start(0, files.DCD_HEAD_BYTES, done)
-    trajectory.write(head, 0, files.dcd_head(atoms, run["every"], run["time_step"], first))
+    trajectory.write(head, files.dcd_head(atoms, run["every"], run["time_step"], first), 0)
     count = FrameCount(trajectory, run["every"], first, frames, done, saver)
     frame_bytes = files.dcd_frame_bytes(atoms)
     sessions = {frame: trajectory.start(files.DCD_HEAD_BYTES + frame * frame_bytes, frame_bytes,
@@ -334,7 +334,7 @@ def open_outputs(run, output, writers, saver):
     for ending in (".coor", ".vel"):
         out = sluice.charm.open(output + ending, "w", writers=writers)
         session = out.start(0, files.COOR_HEAD_BYTES + files.ATOM_BYTES * atoms, done)
-        out.write(session, 0, np.array([atoms], dtype=np.int32))
+        out.write(session, np.array([atoms], dtype=np.int32), 0)
         last.append((out, session))
     return {"trajectory": (trajectory, sessions), "last": last}, done
 

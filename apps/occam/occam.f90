@@ -83,8 +83,8 @@ contains
     end if
     associate (part => state%part, shape => [3, nint(state%all_particles)])
       call saved%open(trim(run%checkpoint), MPI_COMM_WORLD, interval_calls=run%checkpoint_every)
-      call saved%rows("x_nm", part%x_nm, shape=shape, ids=part%id)
-      call saved%rows("v_nm_ps", part%v_nm_ps, shape=shape, ids=part%id)
+      call saved%rows("x_nm", part%id, part%x_nm, shape=shape)
+      call saved%rows("v_nm_ps", part%id, part%v_nm_ps, shape=shape)
     end associate
     call saved%value("step", state%step)
     call saved%value("prints", prints)

@@ -188,7 +188,7 @@ class Checkpoint:
             self._handle, c_text(name, "checkpoint"), type_of(memory.dtype), address(memory),
             len(extents), numbers(extents), selection))
 
-    def rows(self, name: str, data: np.ndarray, shape: Any, ids: Any) -> None:
+    def rows(self, name: str, ids: Any, data: np.ndarray, shape: Any) -> None:
         """Registers rows of an array of all ranks, by global index. Local.
 
         Each row belongs to exactly one rank. What was saved by rows may be restored by place, and
@@ -196,9 +196,9 @@ class Checkpoint:
 
         Args:
             name: Name in the file; "/" makes groups.
+            ids: The global index of each row, from 0; copied.
             data: data[i] is row ids[i]; a dense writeable array.
             shape: Shape of the whole array.
-            ids: The global index of each row, from 0; copied.
 
         Raises:
             Error: As array().

@@ -118,13 +118,13 @@ class Sessions:
             raise
         return Session(place.home, place.number, place.offset, place.bytes)
 
-    def write(self, session: Session, offset: int, data: Any) -> None:
+    def write(self, session: Session, data: Any, offset: int) -> None:
         """Writes bytes of a session. Local; it waits only where the budget is used up.
 
         Args:
             session: A session of this file.
-            offset: Place in the file, inside the session.
             data: An array, or anything with a buffer; copied.
+            offset: Place in the file, inside the session.
 
         Raises:
             Error: OUT_OF_BOUNDS (not inside the session), TIMEOUT (no room in the budget).
@@ -134,25 +134,25 @@ class Sessions:
                                        ffi.from_buffer(memory) if memory.size else ffi.NULL,
                                        memory.size, operator.index(offset)))
 
-    def read(self, session: Session, offset: int, into: np.ndarray,
+    def read(self, session: Session, into: np.ndarray, offset: int,
              done: Optional[Done] = None) -> None:
         """Reads bytes of a session. Local.
 
         Args:
             session: A session of this file.
-            offset: Place in the file, inside the session.
             into: A dense array that receives the bytes; it must stay as it is until `done` is
                 called.
+            offset: Place in the file, inside the session.
             done: Called with None, or with the Error; without it wait_for_reads() raises a failure.
 
         Raises:
             Error: OUT_OF_BOUNDS (not inside the session).
             ValueError: The array is not dense.
         """
+        first = operator.index(offset)
         memory = into.reshape(-1).view(np.uint8)
         if memory.size and not np.shares_memory(memory, into):
             raise ValueError("read: the array is not dense")
-        first = operator.index(offset)
         number = self._keep()
         call = self._done(number, self._raise if done is None else done)
         self._kept[number] = (call, memory)

@@ -9,7 +9,7 @@ Example::
     done = Future()
     session = out.start(0, nbytes, complete=done)              # on any PE
     ...                     # `out` and `session` travel in your own messages, to any chare
-    out.write(session, offset, array)                          # from any chare on any PE
+    out.write(session, array, offset)                          # from any chare on any PE
     done.get()                        # every byte is on disk; raises the Error where it is not
     out.close()                                                # in a coroutine, on one PE
 
@@ -67,7 +67,7 @@ class File:
         """
         return self._service("session").start(offset, nbytes, complete, ready, after)
 
-    def write(self, session: Session, offset: int, data: Any) -> None:
+    def write(self, session: Session, data: Any, offset: int) -> None:
         """Writes bytes of a session. Local, from any chare on any PE.
 
         Where the budget is used up, a coroutine waits, and others run. Another entry method has the
@@ -76,22 +76,22 @@ class File:
 
         Args:
             session: A session of this file.
-            offset: Place in the file, inside the session.
             data: An array, or anything with a buffer; copied.
+            offset: Place in the file, inside the session.
 
         Raises:
             Error: OUT_OF_BOUNDS (not inside the session), OVER_BUDGET.
         """
         self._service("write").write(session, operator.index(offset), _bytes_of(data))
 
-    def read(self, session: Session, offset: int, into: np.ndarray,
+    def read(self, session: Session, into: np.ndarray, offset: int,
              done: Optional[Complete] = None) -> None:
         """Reads bytes of a session.
 
         Args:
             session: A session of this file.
-            offset: Place in the file, inside the session.
             into: A dense array that receives the bytes.
+            offset: Place in the file, inside the session.
             done: Called with None, or with the Error; `into` must stay until then. Without it the
                 call returns when the array is full, in a coroutine.
 

@@ -39,7 +39,7 @@ class Walker(Chare):
         kind = 1 if me == LATE else 0
         slot = 0 if kind else me - (me > LATE)
         session = self.sessions[kind][step]
-        self.out.write(session, session.offset + PIECE * slot, piece(me, step))
+        self.out.write(session, piece(me, step), session.offset + PIECE * slot)
         if step + 1 == STEPS:
             self.finished.send((me, self.pes))
         else:
@@ -52,7 +52,7 @@ class Writer(Chare):
 
     def write(self, out, session, offset, nbytes, value, told):
         try:
-            out.write(session, offset, np.full(nbytes, value, dtype=np.uint8))
+            out.write(session, np.full(nbytes, value, dtype=np.uint8), offset)
             told.send(None)
         except Error as error:
             told.send(str(error))
@@ -67,7 +67,7 @@ class Writer(Chare):
     @coro
     def read(self, out, session, offset, nbytes, told):
         into = np.zeros(nbytes, dtype=np.uint8)
-        out.read(session, offset, into)
+        out.read(session, into, offset)
         told.send(into)
 
 
@@ -184,7 +184,7 @@ def reading(folder):
         same = np.concatenate(parts).tobytes() == file.read()[: share * charm.numPes()]
     beyond = None
     try:
-        out.read(session, nbytes, np.zeros(5, dtype=np.uint8))
+        out.read(session, np.zeros(5, dtype=np.uint8), nbytes)
     except Error as error:
         beyond = error.code.name
     out.close()

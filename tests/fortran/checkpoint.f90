@@ -42,7 +42,7 @@ contains
     character(len=*), intent(inout), target :: note
     call state%array("field", field(1:columns, 1:rows_each), shape=[columns, rows_each * ranks], &
       start=[1, rank * rows_each + 1])
-    call state%rows("rows", rows, shape=[3, 2 * ranks], ids=ids)
+    call state%rows("rows", ids, rows, shape=[3, 2 * ranks])
     call state%value("step", step)
     call state%text("note", note)
     call state%bytes("generator", generator)
@@ -151,7 +151,7 @@ contains
     call require(code == 10 .and. index(message, "allocated") > 0, "no bytes: " // trim(message))
     call give_bytes_of_unknown_size(state, pairs, code, message)
     call require(code == 10 .and. index(message, "assumed-size") > 0, "size: " // trim(message))
-    call state%rows("x", x, shape=[20], ids=[1, 2], stat=code, errmsg=message)
+    call state%rows("x", [1, 2], x, shape=[20], stat=code, errmsg=message)
     call require(code == 10 .and. index(message, "ids") > 0, "rows: " // trim(message))
     call state%value("flag", flag, stat=code, errmsg=message)
     call require(code == 16 .and. index(message, "one byte") > 0, "logical: " // trim(message))

@@ -24,7 +24,7 @@ def registered(state, scale=1.0):
     rows = scale * np.arange(15, dtype="f4").reshape(5, 3)
     generator = bytearray(b"abcdefgh" if scale else bytes(8))
     state.array("inner", field[1:-1, 2:-2])
-    state.rows("rows", rows, (5, 3), [4, 0, 3, 1, 2])
+    state.rows("rows", [4, 0, 3, 1, 2], rows, (5, 3))
     state.bytes("generator", generator)
     return field, rows, generator, state.value("step", int(3 * scale)), state.text("note", "x")
 
@@ -196,9 +196,9 @@ def test_mistakes_are_errors(tmp_path):
         with fails(Code.UNSUPPORTED, "x", "gaps"):
             state.array("x", np.zeros(9)[::2])
         with fails(Code.INVALID_ARGUMENT, "x", "ids"):
-            state.rows("x", np.zeros((2, 3)), (4, 3), [1, 2, 3])
+            state.rows("x", [1, 2, 3], np.zeros((2, 3)), (4, 3))
         with fails(Code.INVALID_ARGUMENT, "x", "ids"):
-            state.rows("x", np.zeros(2), (), [1, 2])
+            state.rows("x", [1, 2], np.zeros(2), ())
         with fails(Code.INVALID_ARGUMENT, "b", "bytearray"):
             state.bytes("b", b"constant")
         with fails(Code.BAD_NAME, "checkpoint"):
@@ -209,7 +209,7 @@ def test_mistakes_are_errors(tmp_path):
         with fails(Code.OUT_OF_BOUNDS, "x", "outside"):
             state.array("x", np.zeros(4), shape=9, start=(6,))
         with fails(Code.OUT_OF_BOUNDS, "x", "row 4 of 4"):
-            state.rows("x", np.zeros((2, 3)), (4, 3), [1, 4])
+            state.rows("x", [1, 4], np.zeros((2, 3)), (4, 3))
         state.array("x", np.zeros(3), shape=9, start=(6,))
         saved = state.save(0)
         assert not saved and "x" in saved.why

@@ -88,13 +88,18 @@ def test_a_fraction_is_no_place_of_a_session(tmp_path):
                 call()
         session = out.start(0, 3)
         with pytest.raises(TypeError):
-            out.write(session, np.float32(1.5), b"abc")
-        out.write(session, 0, b"abc")
+            out.write(session, b"abc", np.float32(1.5))
+        for offset in (1, np.int64(1)):
+            with pytest.raises(TypeError):
+                out.write(session, offset, b"abc")  # the other way round
+        out.write(session, b"abc", 0)
         out.close(session)
     with sluice.open_sessions(tmp_path / "f") as f:
         session = f.start(0, 3)
         with pytest.raises(TypeError):
-            f.read(session, np.float32(0.5), np.zeros(2, np.uint8))
+            f.read(session, np.zeros(2, np.uint8), np.float32(0.5))
+        with pytest.raises(TypeError):
+            f.read(session, np.int64(0), np.zeros(2, np.uint8))  # the other way round
         f.end(session)
 
 

@@ -32,7 +32,7 @@ def test_any_rank_writes_any_part(path):
                          after=(0, b"sixteen letters!")) if RANK == 0 else None
         session = COMM.bcast(mine)
         for first in range(100 * RANK, data.size, 100 * RANKS):
-            out.write(session, 16 + 8 * first, data[first:first + 100])
+            out.write(session, data[first:first + 100], 16 + 8 * first)
             out.poll()
     assert completed == ([None] if RANK == 0 else [])
     COMM.Barrier()
@@ -49,11 +49,11 @@ def test_what_was_written_is_read(path):
         session = COMM.bcast(f.start(0, 40000, ready=lambda: ready.append(1)) if RANK == 0
                              else None)
         got = np.zeros((10, 50))
-        f.read(session, 8 * 500 * RANK, got)
+        f.read(session, got, 8 * 500 * RANK)
         f.wait_for_reads()
         np.testing.assert_array_equal(got.ravel(), whole(5000)[500 * RANK:500 * RANK + 500])
         failures = []
-        f.read(session, 0, np.zeros(1), failures.append)
+        f.read(session, np.zeros(1), 0, failures.append)
         f.wait_for_reads()
         assert failures == [None]
     assert ready == ([1] if RANK == 0 else [])
@@ -64,11 +64,11 @@ def test_errors_reach_every_rank(path):
     told = []
     session = COMM.bcast(out.start(0, 100, complete=told.append) if RANK == 0 else None)
     with pytest.raises(sluice.Error) as error:
-        out.write(session, 99, b"ab")
+        out.write(session, b"ab", 99)
     assert error.value.code == Code.OUT_OF_BOUNDS
     if RANK == RANKS - 1:
-        out.write(session, 0, b"x" * 60)
-        out.write(session, 50, b"y" * 50)
+        out.write(session, b"x" * 60, 0)
+        out.write(session, b"y" * 50, 50)
     with pytest.raises(sluice.Error, match="written twice") as error:
         out.close()
     assert error.value.code == Code.OVERLAP
@@ -85,7 +85,7 @@ def test_a_callback_that_raises_is_heard(path):
     out = sluice.open_sessions(path, "w", comm=COMM, **QUICK)
     if RANK == 0:
         session = out.start(0, 3, complete=refuse)
-        out.write(session, 0, b"abc")
+        out.write(session, b"abc", 0)
         with pytest.raises(ValueError, match="not like this"):
             out.close()
     else:
