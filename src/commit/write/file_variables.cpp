@@ -241,7 +241,8 @@ std::vector<exec::EncodedVariable> FileVariables::encoded(const FileCommit& comm
   std::vector<exec::EncodedVariable> variables;
   for (std::uint32_t v = 0; v < tiles_.size(); ++v) {
     if (commit.touched[v] && !tiles_[v].pipeline.empty()) {
-      variables.push_back({v, definitions_[v].shape, tiles_[v].tiling, tiles_[v].pipeline});
+      // Tiles count from the slowest dimension on: fewer rows leave their numbers as they are.
+      variables.push_back({v, shape_of(commit, v), tiles_[v].tiling, tiles_[v].pipeline});
     }
   }
   return variables;
@@ -274,23 +275,18 @@ layout::CommitPlan FileVariables::provisional_plan(const FileCommit& commit,
     if (!commit.touched[v] || !tiles_[v].pipeline.empty()) {
       continue;
     }
+    const Dims& shape = shape_of(commit, v);
     const layout::Tiling tiling = tiling_of(commit, v);
     const Dims& tile = tiling.tile();
-    const Dims grid = layout::grid_of(d.shape, tiling);
-    std::vector<std::uint64_t> addresses(d.shape.volume() == 0 ? 0 : grid.volume(), layout::absent);
-    // A step with fewer rows has the tiles of those rows only.
-    std::size_t present = addresses.size();
-    if (d.varying && present != 0) {
-      const std::uint64_t rows = (shape_of(commit, v)[0] + tile[0] - 1) / tile[0];
-      present = rows * (present / grid[0]);
-    }
+    const Dims grid = layout::grid_of(shape, tiling);
+    std::vector<std::uint64_t> addresses(shape.volume() == 0 ? 0 : grid.volume());
     at = model::round_up(at, provisional_alignment_bytes);
-    for (std::size_t i = 0; i < present; ++i) {
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
       addresses[i] = at;
       const Dims& own = tiling.is_regular() ? tile : tiling.whole(grid, i).count;
       at += own.volume() * d.type.bytes;
     }
-    plan.placements.emplace_back(v, d.type.bytes, d.shape, tiling, addresses);
+    plan.placements.emplace_back(v, d.type.bytes, shape, tiling, addresses);
   }
   if (words != 0) {
     at = model::round_up(at, provisional_alignment_bytes);

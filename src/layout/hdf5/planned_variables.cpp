@@ -87,10 +87,10 @@ Placement PlannedVariables::place_step(const Touched& touched, std::uint64_t ste
   const model::Definition& definition = definitions_.at(variable);
   const Dims& tile = datasets_.at(variable).tile;
   extend(variable, step + 1);
-  const Dims grid = grid_of(definition.shape, tile);
-  const std::uint64_t count = definition.shape.volume() == 0 ? 0 : grid.volume();
   // A step with fewer rows gets only the chunks of those rows.
-  const std::uint64_t rows = touched.shape.empty() ? absent : touched.shape[0];
+  const Dims& shape = touched.shape.empty() ? definition.shape : touched.shape;
+  const Dims grid = grid_of(shape, tile);
+  const std::uint64_t count = shape.volume() == 0 ? 0 : grid.volume();
   std::vector<std::uint64_t> addresses;
   addresses.reserve(count);
   Dims cell = Dims::filled(grid.rank(), 0);
@@ -100,16 +100,13 @@ Placement PlannedVariables::place_step(const Touched& touched, std::uint64_t ste
       start[d] *= tile[d];
     }
     const std::array<hsize_t, model::max_rank> at = chunk_at(variable, step, start);
-    const bool is_there = grid.rank() == 0 || cell[0] * tile[0] < rows;
-    addresses.push_back(is_there ? file_.place_chunk(dataset(variable), at.data(),
-                                                     tile.volume() * definition.type.bytes,
-                                                     definition.name)
-                                 : absent);
+    addresses.push_back(file_.place_chunk(dataset(variable), at.data(),
+                                          tile.volume() * definition.type.bytes, definition.name));
     for (int d = grid.rank() - 1; d >= 0 && ++cell[d] == grid[d]; --d) {
       cell[d] = 0;
     }
   }
-  return {variable, definition.type.bytes, definition.shape, tile, addresses};
+  return {variable, definition.type.bytes, shape, tile, addresses};
 }
 
 void PlannedVariables::prepare_encoded(const Touched& touched, std::uint64_t step) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -20,6 +21,11 @@ namespace {
 constexpr std::uint64_t first_address = 1ULL << 40;
 constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t fewest_checksum_words = 512;
+/// Of a variable whose rows vary: the index of a shard, of 16 bytes a tile, is written with each
+/// step.
+constexpr std::uint64_t most_tiles_of_varying_shard = 4096;
+/// A variable with more objects a step has those that are to be removed looked up, not guessed.
+constexpr std::uint64_t most_guessed_objects = 1024;
 
 /// No dimension 0: a chunk has elements, also where the array has none.
 Dims at_least_one(Dims dims) {
@@ -27,6 +33,17 @@ Dims at_least_one(Dims dims) {
     dims[d] = std::max<std::uint64_t>(1, dims[d]);
   }
   return dims;
+}
+
+/// The first number in a name like "c.5.0".
+std::optional<std::uint64_t> step_of_object(const std::string& name) {
+  std::uint64_t step = 0;
+  const char* const first = name.data() + std::min<std::size_t>(2, name.size());
+  const char* const end = name.data() + name.size();
+  const auto [rest, problem] = std::from_chars(first, end, step);
+  const bool is_object =
+      name.rfind("c.", 0) == 0 && problem == std::errc() && (rest == end || *rest == '.');
+  return is_object ? std::optional(step) : std::nullopt;
 }
 
 }  // namespace
@@ -100,12 +117,18 @@ void ZarrPlanner::make(std::uint32_t variable, const Tiling& tiling) {
   }
   made.tiling = tiling.is_regular() ? Tiling(at_least_one(tiling.tile())) : tiling;
   made.exists = true;
+  made.left.emplace();  // the folder is cleared
   made.shard_rows = 0;
   folders_to_clear_.insert(definitions_[variable].name);
   if (tiling.is_regular() && tiles_of(variable) > 1 && !options_.whole_objects) {
     const std::uint64_t rows = grid_of(definitions_[variable].shape, made.tiling)[0];
     const std::uint64_t shards = std::max<std::uint64_t>(1, std::min(rows, options_.writers));
     made.shard_rows = (rows + shards - 1) / shards;
+    if (definitions_[variable].varying) {
+      const std::uint64_t along = tiles_of(variable) / rows;
+      made.shard_rows = std::min(made.shard_rows,
+                                 std::max<std::uint64_t>(1, most_tiles_of_varying_shard / along));
+    }
   }
 }
 
@@ -158,26 +181,14 @@ std::string ZarrPlanner::object_of(std::uint32_t variable, std::uint64_t shard,
   return d.name + "/" + Array().object_name(d.stepped ? at.with_front(step) : at);
 }
 
-std::uint64_t ZarrPlanner::tiles_of_rows(std::uint32_t variable, std::uint64_t rows) const {
-  const std::uint64_t tiles = tiles_of(variable);
-  if (tiles == 0 || rows >= definitions_[variable].shape[0]) {
-    return tiles;
-  }
-  const Tiling& tiling = made_[variable].tiling;
-  const std::uint64_t tile_rows = tiling.tile()[0];
-  return (rows + tile_rows - 1) / tile_rows *
-         (tiles / grid_of(definitions_[variable].shape, tiling)[0]);
-}
-
 ZarrPlanner::Planned ZarrPlanner::plan_shards(const Touched& touched, std::uint64_t step) {
   const std::uint32_t variable = touched.variable;
   const Definition& d = definitions_[variable];
   const Made& made = made_[variable];
   const codec::Pipeline filters = pipeline_in_zarr(pipeline_of(d));
-  const bool has_rows = d.varying && !touched.shape.empty();
-  const std::uint64_t tiles =
-      has_rows ? tiles_of_rows(variable, touched.shape[0]) : tiles_of(variable);
-  Planned planned{variable, !filters.empty(), tiles, {}};
+  const Dims& shape = d.varying && !touched.shape.empty() ? touched.shape : d.shape;
+  const std::uint64_t tiles = shape.volume() == 0 ? 0 : grid_of(shape, made.tiling).volume();
+  Planned planned{variable, !filters.empty(), shape, tiles, {}};
   const bool is_regular = made.tiling.is_regular();
   const Dims grid = grid_of(d.shape, made.tiling);
   std::uint64_t tile_bytes = made.tiling.tile().volume() * d.type.bytes;
@@ -213,18 +224,14 @@ Placement ZarrPlanner::place(const Planned& planned) const {
   const Definition& d = definitions_[planned.variable];
   const Made& made = made_[planned.variable];
   const std::uint64_t tile_bytes = made.tiling.tile().volume() * d.type.bytes;
-  const std::uint64_t tiles = tiles_of(planned.variable);
   const std::uint64_t per_shard = tiles_in_shard(planned.variable);
   std::vector<std::uint64_t> addresses;
-  for (std::uint64_t tile = 0; tile < tiles; ++tile) {
-    if (tile >= planned.tiles) {
-      addresses.push_back(absent);  // beyond the rows of the step
-      continue;
-    }
+  addresses.reserve(planned.tiles);
+  for (std::uint64_t tile = 0; tile < planned.tiles; ++tile) {
     const Shard& shard = planned.shards[tile / per_shard];
     addresses.push_back(shard.segment.address + shard.next + tile % per_shard * tile_bytes);
   }
-  return {planned.variable, d.type.bytes, d.shape, made.tiling, addresses};
+  return {planned.variable, d.type.bytes, planned.shape, made.tiling, addresses};
 }
 
 Placement ZarrPlanner::place_checksums(std::uint64_t words, CommitRow& row) {
@@ -248,8 +255,7 @@ Placement ZarrPlanner::place_checksums(std::uint64_t words, CommitRow& row) {
   return {checksum_variable, 8, {chunks * each}, Dims{each}, addresses};
 }
 
-void ZarrPlanner::forget_untouched(std::uint64_t step,
-                                   std::vector<storage::Segment>& objects) const {
+void ZarrPlanner::forget_untouched(std::uint64_t step, std::vector<storage::Segment>& objects) {
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
     if (!definitions_[v].stepped || !made_[v].exists) {
       continue;
@@ -257,10 +263,48 @@ void ZarrPlanner::forget_untouched(std::uint64_t step,
     const auto planned = std::find_if(planned_.begin(), planned_.end(),
                                       [&](const Planned& p) { return p.variable == v; });
     const std::uint64_t kept = planned != planned_.end() ? planned->shards.size() : 0;
-    for (std::uint64_t shard = kept; shard < shards_of(v); ++shard) {
-      objects.push_back({0, 0, 0, object_of(v, shard, step), false});
+    const std::uint64_t shards = shards_of(v);
+    if (shards <= most_guessed_objects) {
+      for (std::uint64_t shard = kept; shard < shards; ++shard) {
+        objects.push_back({0, 0, 0, object_of(v, shard, step), false});
+      }
+      continue;
+    }
+    std::set<std::string> written;
+    for (std::uint64_t i = 0; i < kept; ++i) {
+      written.insert(planned->shards[i].segment.name);
+    }
+    for (const std::string& name : left_of(v, step)) {
+      if (written.count(name) == 0) {
+        objects.push_back({0, 0, 0, name, false});
+      }
     }
   }
+}
+
+/// The objects of step `step`, or of a later one, that are in the store belong to no commit.
+std::vector<std::string> ZarrPlanner::left_of(std::uint32_t variable, std::uint64_t step) {
+  Made& made = made_[variable];
+  const std::string& folder = definitions_[variable].name;
+  if (!made.left) {
+    std::vector<std::string> names;
+    try {
+      names = file_.names_in(folder);
+    } catch (const Error& e) {
+      if (e.code() != Code::not_found) {
+        throw;  // else nothing is left: not even the folder is there
+      }
+    }
+    made.left.emplace();
+    for (const std::string& name : names) {
+      const std::optional<std::uint64_t> of = step_of_object(name);
+      if (of && *of >= step) {
+        (*made.left)[*of].push_back(folder + "/" + name);
+      }
+    }
+  }
+  auto found = made.left->extract(step);
+  return found.empty() ? std::vector<std::string>{} : std::move(found.mapped());
 }
 
 CommitPlan ZarrPlanner::plan_commit(const CommitRequest& request) {

@@ -7,10 +7,13 @@
 // Invariants: an address is never given out twice in the life of a planner, so that no rank takes
 // an old object for a new one; a commit writes objects of its own only, and the manifest makes them
 // visible; the objects of a step that never came to be are removed before the next one of its
-// number, which may leave them out.
+// number, which may leave them out. What a step costs grows with its own rows, not with the most
+// that a step may have.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -59,6 +62,8 @@ class ZarrPlanner final : public Planner {
     bool exists = false;
     bool has_data = false;  ///< fixed: it cannot be written again
     bool is_ours = true;    ///< else another program made it, and nothing is written to it
+    /// Objects of steps that never came to be, by step; empty: they are not known.
+    std::optional<std::map<std::uint64_t, std::vector<std::string>>> left;
   };
   /// What a commit changes, and abandon() brings back.
   struct State {
@@ -80,7 +85,8 @@ class ZarrPlanner final : public Planner {
   struct Planned {
     std::uint32_t variable = 0;
     bool encoded = false;
-    std::uint64_t tiles = 0;  ///< that the step has: those of its rows
+    model::Dims shape;  ///< of the step, which may have fewer rows
+    std::uint64_t tiles = 0;
     std::vector<Shard> shards;
   };
 
@@ -98,12 +104,11 @@ class ZarrPlanner final : public Planner {
   std::uint64_t tiles_in_shard(std::uint32_t variable) const;
   std::uint64_t shards_of(std::uint32_t variable) const;
   std::string object_of(std::uint32_t variable, std::uint64_t shard, std::uint64_t step) const;
-  /// Of a step with so many rows; absent: all.
-  std::uint64_t tiles_of_rows(std::uint32_t variable, std::uint64_t rows) const;
   Planned plan_shards(const Touched& touched, std::uint64_t step);
   Placement place(const Planned& planned) const;
   Placement place_checksums(std::uint64_t words, CommitRow& row);
-  void forget_untouched(std::uint64_t step, std::vector<storage::Segment>& objects) const;
+  void forget_untouched(std::uint64_t step, std::vector<storage::Segment>& objects);
+  std::vector<std::string> left_of(std::uint32_t variable, std::uint64_t step);
   Manifest manifest() const;
   std::vector<Document> row_documents() const;
 

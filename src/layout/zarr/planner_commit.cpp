@@ -125,6 +125,9 @@ ZarrPlanner::State ZarrPlanner::state() const {
 void ZarrPlanner::drop_steps(std::uint64_t steps, std::int64_t modified_ns) {
   drops_.push_back({rows_.size(), steps});
   state_.steps = steps;
+  for (Made& made : made_) {
+    made.left.reset();
+  }
   CommitRow row;
   row.modified_ns = modified_ns;
   rows_.push_back(row);
@@ -263,6 +266,7 @@ void ZarrPlanner::abandon() {
   for (std::size_t v = 0; v < made_.size(); ++v) {
     made_[v].exists = v < state_.exists.size() && state_.exists[v];
     made_[v].has_data = v < state_.has_data.size() && state_.has_data[v];
+    made_[v].left.reset();
   }
 }
 
