@@ -53,7 +53,7 @@ bool are_all_cells(std::span<const Box> boxes, const Cuts& cuts) {
       return false;
     }
   }
-  return cells == boxes.size() && starts.size() == cells && cells <= most_tiles_of_a_store;
+  return cells == boxes.size() && starts.size() == cells && cells <= most_listed_tiles;
 }
 
 /// The lengths between cuts, the slowest dimension cut again where a cell is too large.

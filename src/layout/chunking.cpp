@@ -39,8 +39,8 @@ Dims limited(Dims tile, std::uint64_t element_bytes) {
 
 }  // namespace
 
-Dims choose_tile(const Dims& shape, std::uint64_t element_bytes,
-                 const Decomposition& decomposition) {
+Dims choose_tile(const Dims& shape, std::uint64_t element_bytes, const Decomposition& decomposition,
+                 std::uint64_t least_bytes) {
   bool only_slowest_is_cut = true;
   for (int d = 1; d < shape.rank(); ++d) {
     only_slowest_is_cut = only_slowest_is_cut && decomposition.boundary_gcd[d] == 0;
@@ -58,7 +58,7 @@ Dims choose_tile(const Dims& shape, std::uint64_t element_bytes,
   if (only_slowest_is_cut) {
     return limited(whole, element_bytes);
   }
-  const bool common_is_large = bytes_of(common, element_bytes) >= smallest_aligned_tile_bytes;
+  const bool common_is_large = bytes_of(common, element_bytes) >= least_bytes;
   return limited(common_is_large ? common : largest, element_bytes);
 }
 

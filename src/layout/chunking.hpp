@@ -26,9 +26,10 @@ inline constexpr std::uint64_t smallest_aligned_tile_bytes = 64ULL << 10;
 /// A tile for `shape` (no dimension 0 in the result, so that zero-size shapes work too). If blocks
 /// are cut along the slowest dimension only: whole steps, split into rows above largest_tile_bytes.
 /// If blocks are cut along several: the largest tile of which every block consists, or the largest
-/// block if they have no common one.
+/// block if they have no common one of `least_bytes`.
 model::Dims choose_tile(const model::Dims& shape, std::uint64_t element_bytes,
-                        const Decomposition& decomposition);
+                        const Decomposition& decomposition,
+                        std::uint64_t least_bytes = smallest_aligned_tile_bytes);
 
 /// Removes rows (of the slowest dimension) from `tile` until it has at most `limit_bytes`, or one
 /// row.

@@ -45,7 +45,8 @@ void TileDecoder::require_small(const EncodedTiles& tiles) const {
 void TileDecoder::read(storage::File& file, const EncodedTiles& tiles, std::uint64_t tile,
                        std::span<std::byte> dense) {
   require_small(tiles);
-  const std::uint64_t size = tiles.sizes.at(tile);
+  const std::uint64_t entry = tiles.placement.entry_of(tile);
+  const std::uint64_t size = tiles.sizes.at(entry);
   const std::string what =
       name_ + ", chunk at " + tiles.placement.tile_box(tile).start.text() + ": ";
   const std::uint64_t length = file.size();
@@ -64,7 +65,7 @@ void TileDecoder::read(storage::File& file, const EncodedTiles& tiles, std::uint
     throw Error(Code::truncated, what + "the file ends inside");
   }
   try {
-    coder_.decode(stored_, tiles.masks.at(tile), dense);
+    coder_.decode(stored_, tiles.masks.at(entry), dense);
   } catch (const Error& e) {
     throw Error(e.code(), what + e.what());
   }

@@ -17,7 +17,7 @@ namespace sluice::layout {
 
 struct StoredVariable;
 
-/// `placement` has the addresses; there is one size and one mask for each tile.
+/// `placement` has the addresses; there is one size and one mask for each of its entries.
 struct EncodedTiles {
   Placement placement;
   std::vector<std::uint64_t> sizes = {};

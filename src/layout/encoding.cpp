@@ -4,6 +4,7 @@
 
 #include "codec/plugins.hpp"
 #include "codec/quantise.hpp"
+#include "layout/plausible.hpp"
 #include "layout/portion.hpp"
 
 namespace sluice::layout {
@@ -27,9 +28,9 @@ codec::Pipeline pipeline_of(const model::Definition& definition) {
 }
 
 Dims choose_encoded_tile(const Dims& shape, std::uint64_t element_bytes,
-                         const Decomposition& decomposition) {
-  constexpr std::uint64_t most_bytes = 4ULL << 20;
-  constexpr std::uint64_t least_bytes = 256ULL << 10;
+                         const Decomposition& decomposition, std::uint64_t least_bytes) {
+  const std::uint64_t most_bytes = std::max<std::uint64_t>(least_bytes, 4ULL << 20);
+  least_bytes = std::max<std::uint64_t>(least_bytes, 256ULL << 10);
   Dims tile = Dims::filled(shape.rank(), 1);
   std::uint64_t row_bytes = element_bytes;  // of all dimensions after d
   int d = shape.rank() - 1;
@@ -58,6 +59,15 @@ Dims choose_encoded_tile(const Dims& shape, std::uint64_t element_bytes,
   return tile;
 }
 
+std::uint64_t least_tile_bytes(const model::Definition& definition) {
+  // A tile may be smaller than was asked for, to be whole rows or an equal part of them. From 8 PiB
+  // a step on these may not be few enough: check_tiles() tells.
+  constexpr std::uint64_t most_tiles = most_tiles_of_a_step / 4;
+  return definition.varying
+             ? 0
+             : std::min(definition.bytes_per_step() / most_tiles, largest_tile_bytes);
+}
+
 Dims bounded_chunk(const model::Definition& definition) {
   Dims chunk = definition.chunk;
   for (int d = 0; d < chunk.rank(); ++d) {
@@ -68,12 +78,16 @@ Dims bounded_chunk(const model::Definition& definition) {
 
 Dims choose_plain_tile(const model::Definition& definition, const Decomposition& decomposition,
                        std::uint64_t most_tile_bytes) {
-  Dims tile = choose_tile(definition.shape, definition.type.bytes, decomposition);
+  // Elsewhere an index has an entry for each tile, by which readers know that there are so many.
+  const bool is_bounded = most_tile_bytes != 0 || definition.partial;
+  const std::uint64_t least_bytes = is_bounded ? least_tile_bytes(definition) : 0;
+  Dims tile = choose_tile(definition.shape, definition.type.bytes, decomposition,
+                          std::max(smallest_aligned_tile_bytes, least_bytes));
   // Whole tiles are written, so varying steps of few rows need few rows in a tile.
   if (definition.varying) {
     limit_rows(tile, definition.type.bytes, portion_bytes);
   } else if (most_tile_bytes != 0) {
-    limit_rows(tile, definition.type.bytes, most_tile_bytes);
+    limit_rows(tile, definition.type.bytes, std::max(most_tile_bytes, least_bytes));
   }
   return tile;
 }
@@ -83,7 +97,8 @@ Dims untouched_tile(const model::Definition& definition, std::uint64_t most_tile
     return bounded_chunk(definition);
   }
   const Decomposition none(definition.shape.rank());
-  return is_encoded(definition) ? choose_encoded_tile(definition.shape, definition.type.bytes, none)
+  return is_encoded(definition) ? choose_encoded_tile(definition.shape, definition.type.bytes, none,
+                                                      least_tile_bytes(definition))
                                 : choose_plain_tile(definition, none, most_tile_bytes);
 }
 

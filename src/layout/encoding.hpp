@@ -23,9 +23,14 @@ inline bool is_encoded(const model::Definition& definition) {
 inline constexpr std::uint64_t worth_encoding_bytes = 4096;
 
 /// The tile of a compressed variable: at most 4 MiB, whole rows if they fit, such that the blocks
-/// of ranks start at tile boundaries if a tile of 256 KiB or more allows it.
+/// of ranks start at tile boundaries if a tile of 256 KiB or more allows it. `least_bytes`: where
+/// it is more than these, it takes their place.
 model::Dims choose_encoded_tile(const model::Dims& shape, std::uint64_t element_bytes,
-                                const Decomposition& decomposition);
+                                const Decomposition& decomposition, std::uint64_t least_bytes);
+
+/// Tiles of so many bytes are few enough for readers (layout/plausible); 0: any are, since only the
+/// rows that a step has count.
+std::uint64_t least_tile_bytes(const model::Definition& definition);
 
 /// The tile that the caller asked for, no larger than the shape: HDF5 refuses larger ones. Empty:
 /// the caller did not ask.

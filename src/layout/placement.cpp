@@ -1,6 +1,7 @@
 #include "layout/placement.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::layout {
 
@@ -31,6 +32,37 @@ Placement::Placement(std::uint32_t variable, std::uint32_t element_bytes, const 
   }
 }
 
+Placement Placement::of_tiles(std::uint32_t variable, std::uint32_t element_bytes,
+                              const Dims& shape, const Tiling& tiling,
+                              std::vector<std::uint64_t> numbers,
+                              std::vector<std::uint64_t> addresses) {
+  if (numbers.size() != addresses.size()) {
+    throw Error(Code::internal, "placement: as many addresses as numbers are needed");
+  }
+  Placement p;
+  p.shape_ = shape;
+  p.tiling_ = tiling;
+  p.grid_ = grid_of(shape, tiling);
+  if (numbers.size() == p.tiles()) {
+    return {variable, element_bytes, shape, tiling, addresses};
+  }
+  p.variable_ = variable;
+  p.element_bytes_ = element_bytes;
+  p.is_list_ = true;
+  p.numbers_ = std::move(numbers);
+  p.table_ = std::move(addresses);
+  return p;
+}
+
+std::uint64_t Placement::entry_of(std::uint64_t tile_index) const {
+  if (!is_list_) {
+    return tile_index < tiles() ? tile_index : absent;
+  }
+  const auto found = std::lower_bound(numbers_.begin(), numbers_.end(), tile_index);
+  const bool is_there = found != numbers_.end() && *found == tile_index;
+  return is_there ? static_cast<std::uint64_t>(found - numbers_.begin()) : absent;
+}
+
 Box tile_box(const Dims& shape, const Tiling& tiling, std::uint64_t tile_index) {
   Box box = tiling.whole(grid_of(shape, tiling), tile_index);
   for (int d = 0; d < shape.rank(); ++d) {
@@ -40,25 +72,25 @@ Box tile_box(const Dims& shape, const Tiling& tiling, std::uint64_t tile_index) 
 }
 
 Extent Placement::hull() const {
-  if (const std::uint64_t count = tiles(); table_.empty() && count != 0 && tiling_.is_regular()) {
+  const std::uint64_t count = entries();
+  if (!is_list_ && table_.empty() && count != 0 && tiling_.is_regular()) {
     const auto [first, last] = std::minmax({address(0), address(count - 1)});
     return {first, last + tile_bytes() - first};
   }
   std::uint64_t first = absent;
   std::uint64_t last = 0;
-  const std::uint64_t count = tiles();
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t at = address(i);
+    const std::uint64_t at = table_.empty() ? base_ + i * stride_ : table_[i];
     if (at != absent) {
       first = std::min(first, at);
-      last = std::max(last, at + tile_bytes(i));
+      last = std::max(last, at + tile_bytes(tile_at(i)));
     }
   }
   return first == absent ? Extent{} : Extent{first, last - first};
 }
 
 std::uint64_t Placement::address_bits() const {
-  if (table_.empty()) {
+  if (table_.empty() && !is_list_) {
     return tiles() == 0 ? 0 : base_ | (tiles() > 1 ? stride_ : 0);
   }
   std::uint64_t bits = 0;
@@ -76,6 +108,8 @@ void Placement::write_to(model::ByteWriter& out) const {
   out.put(base_);
   out.put(stride_);
   out.put(table_);
+  out.put(is_list_);
+  out.put(numbers_);
   write_segments(objects_, out);
   out.put(big_endian_);
 }
@@ -89,6 +123,8 @@ Placement Placement::read_from(model::ByteReader& in) {
   p.base_ = in.get<std::uint64_t>();
   p.stride_ = in.get<std::uint64_t>();
   p.table_ = in.get_vector<std::uint64_t>();
+  p.is_list_ = in.get<bool>();
+  p.numbers_ = in.get_vector<std::uint64_t>();
   p.objects_ = read_segments(in);
   p.big_endian_ = in.get<bool>();
   p.grid_ = grid_of(p.shape_, p.tiling_);
@@ -116,6 +152,18 @@ std::vector<storage::Segment> read_segments(model::ByteReader& in) {
     segment.is_folder = in.get<bool>();
   }
   return segments;
+}
+
+std::uint64_t tiles_in(const Tiling& tiling, const Box& box) {
+  std::uint64_t count = box.empty() ? 0 : 1;
+  for (int d = 0; d < box.start.rank() && count != 0; ++d) {
+    const std::uint64_t along =
+        tiling.number_of(d, box.end(d) - 1) + 1 - tiling.number_of(d, box.start[d]);
+    if (__builtin_mul_overflow(count, along, &count)) {
+      return std::numeric_limits<std::uint64_t>::max();
+    }
+  }
+  return count;
 }
 
 std::vector<Piece> cut(const Dims& shape, const Tiling& tiling, const Box& box) {

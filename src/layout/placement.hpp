@@ -3,7 +3,8 @@
 //
 // Invariants: a tile at the edge of the shape takes the space of a whole one (as HDF5's chunks do);
 // addresses are those that the format library returned, never assumed: base and stride are used
-// only after they were found to reproduce the whole table.
+// only after they were found to reproduce the whole table. One that is made of the tiles that a
+// file holds takes memory for these only, however many tiles the shape has.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +37,11 @@ class Placement {
   /// `addresses`: one for each tile of the grid, row-major. A tile has the rank of `shape`.
   Placement(std::uint32_t variable, std::uint32_t element_bytes, const model::Dims& shape,
             const Tiling& tiling, std::span<const std::uint64_t> addresses);
+  /// Of the tiles `numbers`, which ascend, at `addresses`; the file holds no other.
+  static Placement of_tiles(std::uint32_t variable, std::uint32_t element_bytes,
+                            const model::Dims& shape, const Tiling& tiling,
+                            std::vector<std::uint64_t> numbers,
+                            std::vector<std::uint64_t> addresses);
 
   std::uint32_t variable() const noexcept { return variable_; }
   std::uint32_t element_bytes() const noexcept { return element_bytes_; }
@@ -51,8 +57,17 @@ class Placement {
     return tiling_.is_regular() ? tile_bytes() : whole_tile(tile_index).volume() * element_bytes_;
   }
   std::uint64_t address(std::uint64_t tile_index) const {
+    if (is_list_) {
+      const std::uint64_t entry = entry_of(tile_index);
+      return entry == absent ? absent : table_[entry];
+    }
     return table_.empty() ? base_ + tile_index * stride_ : table_[tile_index];
   }
+  /// The tiles that may be in the file are numbered in ascending order, from 0 to entries().
+  std::uint64_t entries() const { return is_list_ ? numbers_.size() : tiles(); }
+  std::uint64_t tile_at(std::uint64_t entry) const { return is_list_ ? numbers_[entry] : entry; }
+  /// The entry of a tile; absent: it has none.
+  std::uint64_t entry_of(std::uint64_t tile_index) const;
   /// The elements of tile `tile_index`, clipped to the shape.
   model::Box tile_box(std::uint64_t tile_index) const {
     return layout::tile_box(shape_, tiling_, tile_index);
@@ -83,6 +98,8 @@ class Placement {
   std::uint64_t base_ = 0;
   std::uint64_t stride_ = 0;
   std::vector<std::uint64_t> table_;
+  bool is_list_ = false;                ///< table_ has the tiles numbers_, in place of all
+  std::vector<std::uint64_t> numbers_;  ///< ascending
   std::vector<storage::Segment> objects_;
   bool big_endian_ = false;
 };
@@ -94,6 +111,9 @@ std::vector<storage::Segment> read_segments(model::ByteReader& in);
 inline model::Dims grid_of(const model::Dims& shape, const Tiling& tiling) {
   return tiling.grid(shape);
 }
+
+/// How many tiles of a grid a box overlaps; the largest number if there are more.
+std::uint64_t tiles_in(const Tiling& tiling, const model::Box& box);
 
 /// The part of a box that is in one tile.
 struct Piece {

@@ -7,14 +7,14 @@
 
 namespace sluice::layout {
 
-/// The addresses of all tiles of a step are kept in memory, including tiles that do not exist in
-/// the file.
-inline constexpr std::uint64_t most_tiles_of_a_store = 1 << 20;
-/// For a file whose variables may have far more rows than any step has; each existing tile takes
-/// some bytes of an index.
+/// Of a grid whose cuts are listed one by one.
+inline constexpr std::uint64_t most_listed_tiles = 1 << 20;
+/// Tiles of one step that are looked for at a time. Those that do not exist take time, no memory:
+/// seconds in a folder. Nothing in a store says how many there should be.
+inline constexpr std::uint64_t most_tiles_of_a_step = 1 << 24;
+/// The same for a file with an index in which each existing tile takes some bytes.
 inline std::uint64_t most_tiles_of_a_file(std::uint64_t file_bytes) {
-  constexpr std::uint64_t always = 1 << 24;
-  return std::max(always, file_bytes / sizeof(std::uint64_t));
+  return std::max(most_tiles_of_a_step, file_bytes / sizeof(std::uint64_t));
 }
 
 /// Error over_budget, naming `what`, if `count` is more than `most`.

@@ -182,5 +182,47 @@ TEST(Placement, ItsHullAndAlignmentAreThoseOfItsAddresses) {
   EXPECT_EQ(Placement(0, 4, Dims{0}, Dims{10}, {}).hull(), Extent{});
 }
 
+/// The tiles that a file holds as a list say the same as a table of all tiles.
+TEST(Placement, OfSomeTilesIsThatOfAllWithTheOthersAbsent) {
+  Random random(7);
+  for (int round = 0; round < 200; ++round) {
+    const Dims shape{test::pick(random, 1, 9), test::pick(random, 1, 9)};
+    const Dims tile{test::pick(random, 1, 4), test::pick(random, 1, 4)};
+    const std::uint64_t count = grid_of(shape, tile).volume();
+    const std::uint64_t tile_bytes = tile.volume() * element_bytes;
+    std::vector<std::uint64_t> addresses = make_addresses(
+        random, count, tile_bytes, round % 4 == 0 ? Addresses::regular : Addresses::with_absent);
+    if (round % 20 == 1) {
+      addresses.assign(count, absent);
+    }
+    std::vector<std::uint64_t> numbers;
+    std::vector<std::uint64_t> present;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (addresses[i] != absent) {
+        numbers.push_back(i);
+        present.push_back(addresses[i]);
+      }
+    }
+    const Placement all(3, element_bytes, shape, tile, addresses);
+    model::ByteWriter out;
+    Placement::of_tiles(3, element_bytes, shape, tile, numbers, present).write_to(out);
+    const std::vector<std::byte> bytes = out.take();
+    model::ByteReader in(bytes);
+    const Placement some = Placement::read_from(in);
+    ASSERT_EQ(some.tiles(), count);
+    ASSERT_EQ(some.entries(), numbers.size());
+    ASSERT_EQ(some.hull(), all.hull());
+    ASSERT_EQ(std::countr_zero(some.address_bits()), std::countr_zero(all.address_bits()));
+    for (std::uint64_t i = 0; i < count; ++i) {
+      ASSERT_EQ(some.address(i), addresses[i]) << i;
+      ASSERT_EQ(some.entry_of(i) == absent, addresses[i] == absent) << i;
+    }
+    for (std::uint64_t entry = 0; entry < some.entries(); ++entry) {
+      ASSERT_EQ(some.tile_at(entry), numbers[entry]);
+      ASSERT_EQ(some.entry_of(numbers[entry]), entry);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sluice::layout

@@ -188,12 +188,14 @@ class References {
         tiles = catalog_.locate_encoded(v, step, model::whole(d.shape));
       }
       const layout::Placement& placement = tiles.placement;
-      for (std::uint64_t tile = 0; tile < placement.tiles(); ++tile) {
+      has_holes_ = has_holes_ || placement.entries() < placement.tiles();
+      for (std::uint64_t entry = 0; entry < placement.entries(); ++entry) {
+        const std::uint64_t tile = placement.tile_at(entry);
         if (placement.address(tile) == layout::absent) {
           has_holes_ = true;
           continue;
         }
-        if (!tiles.masks.empty() && tiles.masks[tile] != 0) {
+        if (!tiles.masks.empty() && tiles.masks[entry] != 0) {
           return "has chunks that its filters did not shrink, and so left as they were";
         }
         Dims at;
@@ -202,7 +204,7 @@ class References {
           at.push_back(start[i] / placement.tile()[i]);
         }
         const std::uint64_t bytes =
-            tiles.sizes.empty() ? placement.tile_bytes() : tiles.sizes[tile];
+            tiles.sizes.empty() ? placement.tile_bytes() : tiles.sizes[entry];
         for (std::uint64_t part = 0; part < parts; ++part) {
           if (parts > 1) {
             at[0] = part;

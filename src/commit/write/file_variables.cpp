@@ -198,10 +198,12 @@ void FileVariables::choose_tile(std::uint32_t variable, layout::Decomposition al
     tiles.tiling = layout::bounded_chunk(d);
     return;
   }
-  Dims tile = encodes ? layout::choose_encoded_tile(d.shape, d.type.bytes, all)
+  const bool is_bounded = format_->is_store() || d.partial;
+  const std::uint64_t least_bytes = is_bounded ? layout::least_tile_bytes(d) : 0;
+  Dims tile = encodes ? layout::choose_encoded_tile(d.shape, d.type.bytes, all, least_bytes)
                       : layout::choose_plain_tile(d, all, format_->most_tile_bytes);
   if (encodes) {
-    layout::limit_rows(tile, d.type.bytes, budget_bytes / 4);
+    layout::limit_rows(tile, d.type.bytes, std::max(budget_bytes / 4, least_bytes));
   }
   tiles.tiling = tile;
 }
@@ -216,6 +218,11 @@ layout::Tiling FileVariables::tiling_of(const FileCommit& commit, std::uint32_t 
 }
 
 StagedCommit FileVariables::cut_blocks(const FileCommit& commit) const {
+  for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
+    if (commit.touched[v]) {
+      layout::check_tiles(*format_, definitions_[v], shape_of(commit, v), tiling_of(commit, v));
+    }
+  }
   StagedCommit staged;
   for (std::uint32_t b = 0; b < commit.blocks.size(); ++b) {
     const model::Block& block = commit.blocks[b];

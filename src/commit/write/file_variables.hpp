@@ -47,7 +47,8 @@ class FileVariables {
   /// Collective if a variable is written for the first time, else local: tiles by the decomposition
   /// of all ranks.
   void choose_tiles(exec::Transport& transport, const FileCommit& commit, const Options& options);
-  /// The blocks cut at tiles; checksum words are not numbered yet.
+  /// The blocks cut at tiles; checksum words are not numbered yet. Error unsupported, on all ranks
+  /// alike, if readers would refuse the number of tiles.
   StagedCommit cut_blocks(const FileCommit& commit) const;
   bool has_encoded(const FileCommit& commit) const;
   std::vector<exec::EncodedVariable> encoded(const FileCommit& commit) const;

@@ -14,6 +14,7 @@
 #include "layout/icechunk/format.hpp"
 #include "layout/namdbin/format.hpp"
 #include "layout/npy/format.hpp"
+#include "layout/plausible.hpp"
 #include "layout/records/format.hpp"
 #include "layout/zarr/format.hpp"
 #include "model/name.hpp"
@@ -328,6 +329,10 @@ void check_definition(const Format& format, const model::Definition& definition,
   if (!definition.chunk.empty() && (!format.tiled || format.has_grammar)) {
     refuse(format, what + ", chunk " + definition.chunk.text(), "keeps each step in one piece");
   }
+  if (!definition.chunk.empty() && !definition.varying && definition.shape.volume() != 0 &&
+      definition.chunk.rank() == definition.shape.rank()) {
+    check_tiles(format, definition, definition.shape, bounded_chunk(definition));
+  }
   if (!codec::parse_pipeline(definition.compress, 1).empty() && !format.compress) {
     refuse(format, what + ", compress " + definition.compress, "holds no compressed data");
   }
@@ -346,6 +351,20 @@ void check_definition(const Format& format, const model::Definition& definition,
   }
   if (!format.text && definition.type.kind == Kind::string) {
     refuse(format, what, "holds no text in variables, only in attributes");
+  }
+}
+
+void check_tiles(const Format& format, const model::Definition& definition,
+                 const model::Dims& shape, const Tiling& tiling) {
+  // Elsewhere an index has an entry for each tile, by which a reader knows that there are so many.
+  const bool is_bounded = format.tiled && (format.is_store() || definition.partial);
+  const std::uint64_t count = is_bounded ? tiles_in(tiling, model::whole(shape)) : 0;
+  if (count > most_tiles_of_a_step) {
+    throw Error(Code::unsupported,
+                definition.name + ": shape " + shape.text() + " has " + std::to_string(count) +
+                    " chunks of " + tiling.tile().text() + ", and at most " +
+                    std::to_string(most_tiles_of_a_step) +
+                    " can be read: choose larger chunks, or define several variables");
   }
 }
 

@@ -69,6 +69,9 @@ Durability durability_of(const Format& format, Durability asked);
 /// `others` are the definitions of the file so far.
 void check_definition(const Format& format, const model::Definition& definition,
                       const std::vector<model::Definition>& others);
+/// Can what a step of `shape` is cut into be read again?
+void check_tiles(const Format& format, const model::Definition& definition,
+                 const model::Dims& shape, const Tiling& tiling);
 /// Does check_definition() take it?
 bool accepts(const Format& format, const model::Definition& definition,
              const std::vector<model::Definition>& others);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "layout/hdf5/datasets.hpp"
 #include "layout/plausible.hpp"
@@ -73,7 +74,8 @@ Placement ChunkLocator::locate_chunks(std::uint32_t variable, std::uint64_t step
   // Edge chunks are full-size in the file, so the placement needs only the grid.
   const StoredVariable& stored = datasets_.stored(variable);
   const model::Definition& definition = stored.definition;
-  std::vector<std::uint64_t> addresses = no_addresses(stored);
+  std::vector<std::uint64_t> numbers;
+  std::vector<std::uint64_t> addresses;
   const std::uint64_t chunk_bytes = stored.tile.volume() * definition.type.bytes;
   visit_chunks(variable, step, region, chunk_bytes,
                [&](std::uint64_t tile, const Extent& extent, std::uint32_t) {
@@ -83,9 +85,11 @@ Placement ChunkLocator::locate_chunks(std::uint32_t variable, std::uint64_t step
                                                   " bytes for a chunk of " +
                                                   std::to_string(chunk_bytes));
                  }
-                 addresses[tile] = extent.offset;
+                 numbers.push_back(tile);
+                 addresses.push_back(extent.offset);
                });
-  return {variable, definition.type.bytes, definition.shape, stored.tile, addresses};
+  return Placement::of_tiles(variable, definition.type.bytes, definition.shape, stored.tile,
+                             std::move(numbers), std::move(addresses));
 }
 
 EncodedTiles ChunkLocator::locate_encoded(std::uint32_t variable, std::uint64_t step,
@@ -93,46 +97,38 @@ EncodedTiles ChunkLocator::locate_encoded(std::uint32_t variable, std::uint64_t 
   const QuietErrors quiet;
   const StoredVariable& stored = datasets_.stored(variable);
   const model::Definition& definition = stored.definition;
-  std::vector<std::uint64_t> addresses = no_addresses(stored);
+  std::vector<std::uint64_t> numbers;
+  std::vector<std::uint64_t> addresses;
   EncodedTiles tiles;
-  tiles.sizes.resize(addresses.size(), 0);
-  tiles.masks.resize(addresses.size(), 0);
   const hid_t found = datasets_.find(variable, step);
   const bool plain_edges = found >= 0 && has_plain_edges(found, definition.name);
   visit_chunks(variable, step, region, state_.file->size() + 1,
                [&](std::uint64_t tile, const Extent& extent, std::uint32_t mask) {
                  const bool is_edge =
                      tile_box(definition.shape, stored.tile, tile).count != stored.tile;
-                 addresses[tile] = extent.offset;
-                 tiles.sizes[tile] = extent.length;
-                 tiles.masks[tile] = plain_edges && is_edge ? no_filter : mask;
+                 numbers.push_back(tile);
+                 addresses.push_back(extent.offset);
+                 tiles.sizes.push_back(extent.length);
+                 tiles.masks.push_back(plain_edges && is_edge ? no_filter : mask);
                });
-  tiles.placement =
-      Placement(variable, definition.type.bytes, definition.shape, stored.tile, addresses);
+  tiles.placement = Placement::of_tiles(variable, definition.type.bytes, definition.shape,
+                                        stored.tile, std::move(numbers), std::move(addresses));
   return tiles;
-}
-
-/// One for each tile of a step; none if the step has no elements.
-std::vector<std::uint64_t> ChunkLocator::no_addresses(const StoredVariable& stored) const {
-  const model::Definition& definition = stored.definition;
-  const std::uint64_t count =
-      definition.shape.volume() == 0 ? 0 : grid_of(definition.shape, stored.tile).volume();
-  require_plausible_tiles(definition.name + ": a step", count,
-                          most_tiles_of_a_file(state_.file->size()));
-  return std::vector<std::uint64_t>(count, absent);
 }
 
 void ChunkLocator::visit_chunks(std::uint32_t variable, std::uint64_t step, const Box& region,
                                 std::uint64_t most_bytes, const Visit& visit) {
   const StoredVariable& stored = datasets_.stored(variable);
   const model::Definition& definition = stored.definition;
+  require_plausible_tiles(definition.name + ": a step", tiles_in(stored.tile, region),
+                          most_tiles_of_a_file(state_.file->size()));
   const hid_t found = datasets_.find(variable, step);
   if (found >= 0 && datasets_.ends_before(found, variable, step)) {
     return;
   }
   // Only the address and the size of a chunk are recorded: nothing is read into it.
   void* placeholder = state_.placeholder.reserve(most_bytes);
-  for (const Piece& piece : cut(definition.shape, stored.tile, region)) {
+  for_each_piece(definition.shape, stored.tile, region, [&](const Piece& piece) {
     const Dims start = tile_box(definition.shape, stored.tile, piece.tile_index).start;
     std::array<hsize_t, model::max_rank> at{};
     std::copy(start.begin(), start.end(), at.begin() + datasets_.lead(variable));
@@ -145,14 +141,14 @@ void ChunkLocator::visit_chunks(std::uint32_t variable, std::uint64_t step, cons
       if (why != "chunk address isn't defined" && why != "storage is not initialized") {
         throw Error(Code::damaged, what + "chunk index: " + why);
       }
-      continue;  // not allocated: reads as the fill value
+      return;  // not allocated: reads as the fill value
     }
     if (!state_.noted) {
       throw Error(Code::damaged, what + "the index says that it has no bytes");
     }
     visit(piece.tile_index, *state_.noted, mask);
     state_.noted.reset();
-  }
+  });
 }
 
 }  // namespace sluice::layout::hdf5

@@ -3,8 +3,8 @@
 //
 // Invariants: no raw data is read. The driver records the addresses of chunks (H5Dread_chunk into
 // the placeholder), so that a look-up costs one walk of the chunk index, in files of Sluice and of
-// any other program. No number of chunks becomes memory before it was compared with the length of
-// the file.
+// any other program. Memory is taken for the chunks that the file holds, not for those that its
+// shapes declare.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,8 @@ class ChunkLocator {
   using Visit = std::function<void(std::uint64_t tile, const Extent&, std::uint32_t mask)>;
 
   Placement locate_chunks(std::uint32_t variable, std::uint64_t step, const model::Box& region);
-  std::vector<std::uint64_t> no_addresses(const StoredVariable& stored) const;
-  /// Calls visit(tile, extent, mask) for the existing chunks of a step that overlap the region;
-  /// `most_bytes`: limit of a chunk.
+  /// Calls visit(tile, extent, mask) for the existing chunks of a step that overlap the region, in
+  /// ascending order; `most_bytes`: limit of a chunk.
   void visit_chunks(std::uint32_t variable, std::uint64_t step, const model::Box& region,
                     std::uint64_t most_bytes, const Visit& visit);
 

@@ -1,6 +1,7 @@
 #include "layout/zarr/catalog.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "layout/lengths.hpp"
 #include "layout/plausible.hpp"
@@ -133,7 +134,7 @@ void ZarrCatalog::read_index(std::uint32_t variable, const Array& array, std::ui
     throw Error(Code::truncated, what + "has " + std::to_string(object.segment.length) +
                                      " bytes, its index alone " + std::to_string(bytes));
   }
-  require_plausible_tiles(what + "a shard", count, most_tiles_of_a_store);
+  require_plausible_tiles(what + "a shard", count, most_tiles_of_a_step);
   std::vector<std::byte> text(bytes);
   const std::uint64_t offset = array.index_first ? 0 : object.segment.length - bytes;
   if (file_.read(object.segment.address + offset, text) != bytes) {
@@ -188,13 +189,11 @@ EncodedTiles ZarrCatalog::look_up(std::uint32_t variable, std::uint64_t step, co
   const model::Definition& d = variables_.at(variable).definition;
   const Tiling& tiling = tilings_[variable];
   const Dims& whole = manifest_.arrays[variable].array.shape;
-  const std::uint64_t count = d.shape.volume() == 0 ? 0 : grid_of(d.shape, tiling).volume();
   // Chunks may be left out, so nothing in the store says how many there should be.
-  require_plausible_tiles(d.name + ": a step", count, most_tiles_of_a_store);
-  std::vector<std::uint64_t> addresses(count, absent);
+  require_plausible_tiles(d.name + ": a step", tiles_in(tiling, region), most_tiles_of_a_step);
+  std::vector<std::uint64_t> numbers;
+  std::vector<std::uint64_t> addresses;
   EncodedTiles tiles;
-  tiles.sizes.resize(count, 0);
-  tiles.masks.resize(count, 0);
   std::map<std::uint64_t, storage::Segment> used;
   const bool is_there = !d.stepped || step < whole[0];
   for_each_piece(d.shape, tiling, region, [&](const Piece& piece) {
@@ -202,12 +201,15 @@ EncodedTiles ZarrCatalog::look_up(std::uint32_t variable, std::uint64_t step, co
     const auto found =
         is_there ? find(variable, d.stepped ? start.with_front(step) : start) : std::nullopt;
     if (found) {
-      addresses[piece.tile_index] = found->object->segment.address + found->extent.offset;
-      tiles.sizes[piece.tile_index] = found->extent.length;
+      numbers.push_back(piece.tile_index);
+      addresses.push_back(found->object->segment.address + found->extent.offset);
+      tiles.sizes.push_back(found->extent.length);
       used.emplace(found->object->segment.address, found->object->segment);
     }
   });
-  tiles.placement = Placement(variable, d.type.bytes, d.shape, tiling, addresses);
+  tiles.masks.resize(tiles.sizes.size(), 0);
+  tiles.placement = Placement::of_tiles(variable, d.type.bytes, d.shape, tiling, std::move(numbers),
+                                        std::move(addresses));
   std::vector<storage::Segment> objects;
   objects.reserve(used.size());
   for (const auto& [address, segment] : used) {
@@ -219,13 +221,14 @@ EncodedTiles ZarrCatalog::look_up(std::uint32_t variable, std::uint64_t step, co
 
 Placement ZarrCatalog::locate(std::uint32_t variable, std::uint64_t step, const Box& region) {
   EncodedTiles tiles = look_up(variable, step, region);
-  for (std::uint64_t tile = 0; tile < tiles.sizes.size(); ++tile) {
+  for (std::uint64_t entry = 0; entry < tiles.sizes.size(); ++entry) {
+    const std::uint64_t tile = tiles.placement.tile_at(entry);
     const std::uint64_t wanted = tiles.placement.tile_bytes(tile);
-    if (tiles.placement.address(tile) != absent && tiles.sizes[tile] != wanted) {
-      throw Error(tiles.sizes[tile] < wanted ? Code::truncated : Code::damaged,
+    if (tiles.sizes[entry] != wanted) {
+      throw Error(tiles.sizes[entry] < wanted ? Code::truncated : Code::damaged,
                   variables_[variable].definition.name + ", chunk at " +
                       tiles.placement.tile_box(tile).start.text() + ": has " +
-                      std::to_string(tiles.sizes[tile]) + " bytes, not " + std::to_string(wanted));
+                      std::to_string(tiles.sizes[entry]) + " bytes, not " + std::to_string(wanted));
     }
   }
   return std::move(tiles.placement);
@@ -254,7 +257,7 @@ void ZarrCatalog::read(std::uint32_t variable, std::uint64_t step, const Box& bo
   const Placement placement = locate(variable, step, box);
   const model::Definition& d = stored.definition;
   std::vector<std::byte> filled;
-  for (const Piece& piece : cut(placement, box)) {
+  for_each_piece(d.shape, placement.tiling(), box, [&](const Piece& piece) {
     if (placement.address(piece.tile_index) == absent) {
       filled.resize(piece.box.volume() * d.type.bytes);
       model::fill(filled, d.type, d.fill);
@@ -262,14 +265,14 @@ void ZarrCatalog::read(std::uint32_t variable, std::uint64_t step, const Box& bo
         model::swap_bytes(filled, d.type);
       }
       model::copy_box(filled.data(), piece.box, out.data(), box, piece.box, d.type.bytes);
-      continue;
+      return;
     }
     for_each_run(placement, piece, box, [&](std::uint64_t at, std::uint64_t to, std::uint64_t n) {
       if (file_.read(at, out.subspan(to, n)) != n) {
         throw Error(Code::truncated, d.name + ": an object ends inside its data");
       }
     });
-  }
+  });
   if (stored.big_endian) {
     model::swap_bytes(out, d.type);
   }

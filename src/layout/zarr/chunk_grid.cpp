@@ -79,7 +79,7 @@ Lengths lengths_of(const Json& json, std::uint64_t extent, const std::string& na
     const std::uint64_t count = is_run ? positive(one[1], name) : 1;
     // Chunks beyond the extent hold nothing; the first is kept, so that there is one at all.
     for (std::uint64_t i = 0; i < count && (end < extent || lengths.empty()); ++i) {
-      require_plausible_tiles(name + ": a dimension", lengths.size() + 1, most_tiles_of_a_store);
+      require_plausible_tiles(name + ": a dimension", lengths.size() + 1, most_listed_tiles);
       lengths.push_back(length);
       if (__builtin_add_overflow(end, length, &end)) {
         refuse_array(name, "a rectilinear grid beyond 64 bits");
