@@ -8,6 +8,7 @@
 #include "layout/local_files.hpp"
 #include "layout/plausible.hpp"
 #include "model/clock.hpp"
+#include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
 
 namespace sluice::test {
@@ -262,6 +263,35 @@ TEST(DeclaredRowsOfAStore, DropWhatAKilledRunLeft) {
     File in = files.open(transport, "v", Mode::read);
     expect_values<double>(in, "v", 0, {10}, whole_box({10}), 1);
   });
+}
+
+/// Its objects cannot be opened.
+class Locked final : public storage::ForwardingStorage {
+ public:
+  using ForwardingStorage::ForwardingStorage;
+  std::unique_ptr<storage::File> open(const std::string& path, storage::Access access) override {
+    if (path.find("/w/c") != std::string::npos) {
+      throw Error(Code::permission, path + ": open: Permission denied");
+    }
+    return ForwardingStorage::open(path, access);
+  }
+};
+
+TEST(Verify, SaysNothingOfWhatItMayNotRead) {
+  LocalFiles files;
+  Options options;
+  options.format = "zarr";
+  files.run(1, [&](exec::Transport& transport) {
+    File out = files.open(transport, "v", Mode::write, options);
+    const Variable w = out.define<double>("w", {100});
+    const std::vector<double> values(100, 1.5);
+    out.put(w, values.data());
+    out.close();
+  });
+  Locked locked(files.storage());
+  const Error error =
+      files.caught(2, [&](exec::Transport& transport) { commit::verify(transport, locked, "v"); });
+  expect_error(error, Code::permission, {"Permission denied"});
 }
 
 }  // namespace

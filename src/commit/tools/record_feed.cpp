@@ -6,6 +6,7 @@
 
 #include "codec/checksum.hpp"
 #include "codec/plugins.hpp"
+#include "commit/publish/damage.hpp"
 #include "layout/portion.hpp"
 #include "model/coverage.hpp"
 
@@ -98,6 +99,9 @@ bool RecordFeed::load(std::size_t commit, Records& records) {
     });
     return true;
   } catch (const Error& e) {
+    if (!is_of_bytes(e.code())) {
+      throw;  // the file cannot be read here: no verdict
+    }
     records.clear();
     return false;
   }
@@ -328,6 +332,9 @@ void RecordFeed::take(std::uint32_t variable, RecordUnit& unit) {
     }
     check_coverage(unit, covered);
   } catch (const Error& e) {
+    if (!is_of_bytes(e.code())) {
+      throw;  // the file cannot be read here: no verdict
+    }
     find(unit, "", std::string("its place in the file cannot be found: ") + e.what());
     unit.records.clear();
   }

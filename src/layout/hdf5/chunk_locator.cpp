@@ -136,8 +136,12 @@ void ChunkLocator::visit_chunks(std::uint32_t variable, std::uint64_t step, cons
     const std::string what = definition.name + ", chunk at " + start.text() + ": ";
     std::uint32_t mask = 0;
     state_.noted.reset();
+    take_storage_failure();
     if (read_chunk(found, at.data(), mask, placeholder, most_bytes) < 0) {
       const std::string why = state_.failure.empty() ? last_error() : state_.failure;
+      if (const auto met = take_storage_failure()) {
+        throw Error(met->code(), what + "chunk index: " + met->what());
+      }
       if (why != "chunk address isn't defined" && why != "storage is not initialized") {
         throw Error(Code::damaged, what + "chunk index: " + why);
       }
