@@ -40,10 +40,7 @@ Coder& Coder::operator=(Coder&&) noexcept = default;
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 std::span<std::byte> Coder::room(std::size_t which, std::size_t bytes) {
-  if (scratch_[which].size() < bytes) {
-    scratch_[which].resize(bytes);
-  }
-  return std::span(scratch_[which]).first(bytes);
+  return scratch_[which].take(bytes);
 }
 
 Coder::Encoded Coder::encode(std::span<const std::byte> dense) {

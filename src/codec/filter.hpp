@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "codec/scratch_memory.hpp"
+
 namespace sluice::codec {
 
 /// Numbers by which HDF5 knows filters.
@@ -115,7 +117,7 @@ class Coder {
   std::span<std::byte> room(std::size_t which, std::size_t bytes);
 
   std::vector<Stage> stages_;
-  std::vector<std::byte> scratch_[2];
+  ScratchMemory scratch_[2];
 };
 
 }  // namespace sluice::codec

@@ -9,13 +9,6 @@
 
 namespace sluice::layout {
 
-namespace {
-
-/// Memory for one tile if no budget was given.
-constexpr std::uint64_t most_tile_bytes = 1ULL << 30;
-
-}  // namespace
-
 void EncodedTiles::write_to(model::ByteWriter& out) const {
   placement.write_to(out);
   out.put(sizes);
@@ -75,18 +68,18 @@ void read_encoded(storage::File& file, const StoredVariable& stored, const Encod
                   const Which& which, const model::Box& box, std::span<std::byte> out,
                   LastTile& last) {
   const model::Definition& d = stored.definition;
-  TileDecoder decoder(stored.filters, d.name, most_tile_bytes);
+  TileDecoder decoder(stored.filters, d.name, longest_tile_bytes);
   decoder.require_small(tiles);
-  for (const Piece& piece : cut(tiles.placement, box)) {
+  for_each_piece(tiles.placement.shape(), tiles.placement.tiling(), box, [&](const Piece& piece) {
     if (last.tile != piece.tile_index || last.which != which) {
       last.tile = absent;
-      last.dense.resize(tiles.placement.tile_bytes(piece.tile_index));
+      const auto dense = last.dense.take(tiles.placement.tile_bytes(piece.tile_index));
       if (tiles.placement.address(piece.tile_index) == absent) {
-        model::fill(last.dense, d.type, d.fill);
+        model::fill(dense, d.type, d.fill);
       } else {
-        decoder.read(file, tiles, piece.tile_index, last.dense);
+        decoder.read(file, tiles, piece.tile_index, dense);
         if (stored.big_endian) {
-          model::swap_bytes(last.dense, d.type);
+          model::swap_bytes(dense, d.type);
         }
       }
       last.which = which;
@@ -94,7 +87,7 @@ void read_encoded(storage::File& file, const StoredVariable& stored, const Encod
     }
     const model::Box whole = tiles.placement.whole_tile(piece.tile_index);
     model::copy_box(last.dense.data(), whole, out.data(), box, piece.box, d.type.bytes);
-  }
+  });
 }
 
 }  // namespace sluice::layout

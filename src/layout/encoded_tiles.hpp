@@ -1,8 +1,8 @@
 // The tiles of a compressed variable in a file that is read: their addresses, and decoding.
 //
 // Invariants: no size in a file becomes memory before it was compared with the length of the file
-// (for stored sizes) or with a budget (for decoded sizes); every error names the variable and the
-// tile.
+// (for stored sizes) or with a bound (for decoded sizes), and what decoding does not fill of it is
+// not touched; every error names the variable and the tile.
 #pragma once
 
 #include <span>
@@ -16,6 +16,9 @@
 namespace sluice::layout {
 
 struct StoredVariable;
+
+/// A tile has fewer bytes: HDF5 refuses longer chunks, and so does Sluice when it writes.
+inline constexpr std::uint64_t longest_tile_bytes = 4ULL << 30;
 
 /// `placement` has the addresses; there is one size and one mask for each of its entries.
 struct EncodedTiles {
@@ -57,7 +60,7 @@ struct Which {
 struct LastTile {
   Which which;
   std::uint64_t tile = absent;
-  std::vector<std::byte> dense;
+  codec::ScratchMemory dense;
 };
 
 /// Reads a box on one rank into dense little-endian elements. `tiles` are of the same step, and

@@ -138,5 +138,33 @@ TEST_F(Damage, LargeChunksNeedABudget) {
   expect_error(reading(options), Code::over_budget, {"v, step 0", "16384 bytes"});
 }
 
+/// What is written with the defaults is read with the defaults, however long its chunks are.
+TEST_F(Damage, ALongChunkIsReadAlone) {
+  const Shape chunk{34, 1 << 20};  // 136 MiB, more than half of the budget
+  files_.run(2, [&](exec::Transport& transport) {
+    File out = files_.open(transport, "long.h5", Mode::write);
+    const Variable v = out.define<std::int32_t>(
+        "v", {68, 1 << 20}, {.partial = true, .fill = 3, .chunk = chunk, .compress = "deflate:1"});
+    const auto rank = static_cast<std::uint64_t>(transport.rank());
+    const std::int32_t value = 10 + transport.rank();
+    out.put(v, &value, {.start = {34 * rank + 20, 5}, .count = {1, 1}});
+    out.close();
+  });
+  const auto read = [&](const Options& options) {
+    return files_.caught(3, [&](exec::Transport& transport) {
+      File in = files_.open(transport, "long.h5", Mode::read, options);
+      std::vector<std::int32_t> got(6);
+      in.get(in.find("v"), got.data(), {.start = {53, 4}, .count = {2, 3}});
+      EXPECT_EQ(got, (std::vector<std::int32_t>{3, 3, 3, 3, 11, 3}));
+      in.get(in.find("v"), got.data(), {.start = {20, 4}, .count = {1, 6}});
+      EXPECT_EQ(got, (std::vector<std::int32_t>{3, 10, 3, 3, 3, 3}));
+    });
+  };
+  EXPECT_EQ(read({}).code(), Code::ok);
+  Options smaller;
+  smaller.budget_bytes -= 1;
+  expect_error(read(smaller), Code::over_budget, {"v: a chunk has 142606336 bytes"});
+}
+
 }  // namespace
 }  // namespace sluice::test

@@ -9,6 +9,7 @@
 #include "layout/tile_block.hpp"
 #include "model/convert.hpp"
 #include "plan/tile_owners.hpp"
+#include "sluice/options.hpp"
 
 namespace sluice::exec {
 
@@ -19,6 +20,22 @@ namespace {
 
 /// Shares of the budget: decoded tiles, received bytes, bytes to send, the memory of the coders.
 constexpr std::uint64_t read_shares_of_budget = 4;
+
+/// The longest tile that is decoded. One at a time is, however long, so that what was written can
+/// be read; a budget that was made smaller bounds what a file may cost.
+std::uint64_t longest_tile(std::uint64_t budget_bytes) {
+  const bool is_small = budget_bytes < Options{}.budget_bytes;
+  return is_small ? budget_bytes / 2 : std::max(budget_bytes / 2, layout::longest_tile_bytes);
+}
+
+/// `count` of the ranks, at most all of them, from the first to the last.
+plan::RankList spread(const plan::RankList& ranks, std::size_t count) {
+  std::vector<int> some;
+  for (std::size_t i = 0; i < count; ++i) {
+    some.push_back(ranks[i * ranks.size() / count]);
+  }
+  return some;
+}
 
 /// The request of one rank.
 struct Wish {
@@ -46,6 +63,7 @@ class Decoding final : public RoundParty {
     if (region_.size() == 0) {
       return;
     }
+    bound_readers();
     find_sources();
     choose_rounds();
     own_ = owners_.index_of(transport_.rank());
@@ -113,6 +131,17 @@ class Decoding final : public RoundParty {
       const std::uint32_t reader = owners_.place_of(0, at).owner;
       sources_.push_back(reader);
       at = region_.next(mine_.tiles, first_of(reader) + owners_.count(reader));
+    }
+  }
+
+  /// Where a tile alone exceeds a share, as many ranks decode one as their shares allow together.
+  void bound_readers() {
+    const std::uint64_t tile_bytes = std::max<std::uint64_t>(1, placement_.tile_bytes());
+    const std::uint64_t half = reading_.budget_bytes / 2;
+    const std::uint64_t readers = owners_.owners().size();
+    const std::uint64_t affordable = std::max<std::uint64_t>(1, readers * half / tile_bytes);
+    if (tile_bytes > half && affordable < readers) {
+      owners_ = plan::TileOwners(spread(owners_.owners(), affordable), {region_.size()});
     }
   }
 
@@ -224,15 +253,14 @@ class Decoding final : public RoundParty {
     if (decoders_.empty()) {
       for (std::size_t i = 0; i < reading_.threads; ++i) {
         decoders_.emplace_back(reading_.pipeline, reading_.name,
-                               share_ * read_shares_of_budget / 2);
+                               longest_tile(reading_.budget_bytes));
       }
       decoders_.front().require_small(*reading_.tiles);
     }
-    dense_.resize(std::max<std::size_t>(dense_.size(), tiles.size() * tile_bytes));
+    const std::span<std::byte> room = dense_.take(tiles.size() * tile_bytes);
     storage::File& file = reading_.file();
     for_each_in_threads(tiles.size(), reading_.threads, [&](std::size_t thread, std::size_t slot) {
-      const auto dense =
-          std::span(dense_).subspan(slot * tile_bytes, placement_.tile_bytes(tiles[slot]));
+      const auto dense = room.subspan(slot * tile_bytes, placement_.tile_bytes(tiles[slot]));
       decoders_[thread].read(file, *reading_.tiles, tiles[slot], dense);
       if (reading_.inspect) {
         reading_.inspect(tiles[slot], dense);
@@ -268,7 +296,7 @@ class Decoding final : public RoundParty {
   std::uint64_t last_ = 0;
   std::vector<std::uint32_t> slots_;           ///< by position from first_: offset in dense_
   std::vector<layout::TileDecoder> decoders_;  ///< one a thread
-  std::vector<std::byte> dense_;
+  codec::ScratchMemory dense_;
 };
 
 }  // namespace

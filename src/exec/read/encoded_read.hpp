@@ -9,7 +9,8 @@
 // Invariants: only a reader knows the requests of others, for its own tiles: memory grows with a
 // rank's own box and with the requests to it, not with the number of ranks; in a round a rank holds
 // the tiles that it decodes, what it receives, and a bounded buffer of what it sends, together
-// within the budget. The rounds themselves are exec/exchange/bounded_exchange.
+// within the budget, or one tile that is longer. The rounds themselves are
+// exec/exchange/bounded_exchange.
 #pragma once
 
 #include <functional>
