@@ -162,11 +162,26 @@ TEST(scale, owners_of_tiles_are_found_by_arithmetic) {
   most_bytes = before;
   const RankList ranks = strategy("shared").openers(of_many.topology, {});
   const TileOwners encoders(ranks, std::vector<std::uint64_t>(variables, 250'007));
-  EXPECT_EQ(encoders.most(), 3U * variables);
+  // 2 of each variable, and of 16 x 50,007 that are dealt to 100,000.
+  EXPECT_EQ(encoders.most(), 2U * variables + 9);
   EXPECT_EQ(encoders.place_of(3, 250'006).owner, 99'999U);
   const SessionTiles sessions(writer_list(of_many.topology, {}), mib);
   EXPECT_EQ(sessions.owners_of({5 * mib, 3 * mib}).size(), 3U);
   EXPECT_LE(most_bytes - before, 4096);
+}
+
+TEST(scale, owners_of_tiles_are_found_in_any_number_of_variables) {
+  constexpr std::uint32_t many = 20'000;
+  const double began_s = cpu_s();
+  const TileOwners owners(RankList::spaced(0, 1, 64), std::vector<std::uint64_t>(many, 3));
+  EXPECT_EQ(owners.most(), 3 * many / 64 + 1);
+  for (std::uint32_t v = 0; v < many; ++v) {
+    const TileOwners::Place place = owners.place_of(v, 1);
+    EXPECT_EQ(owners.tile_at(place.owner, place.position).variable, v);
+  }
+  const double seconds = cpu_s() - began_s;
+  expect_within(seconds, 0.5, "owners of the tiles of many variables");
+  std::printf("owners of the tiles of %u variables: %.1f ms\n", many, seconds * 1e3);
 }
 
 /// The computation of a rank for a round of compressed tiles in the background.

@@ -35,6 +35,25 @@ TEST(tile_owners, every_tile_has_one_owner_and_one_position) {
   }
 }
 
+TEST(tile_owners, two_owners_differ_by_one_tile_in_all_variables_together) {
+  std::mt19937 random(20260102);
+  for (int round = 0; round < 300; ++round) {
+    const auto ranks = static_cast<std::uint32_t>(1 + random() % 17);
+    std::vector<std::uint64_t> tiles(1 + random() % 9);
+    std::generate(tiles.begin(), tiles.end(), [&] { return random() % 40; });
+    const TileOwners owners(RankList::spaced(0, 1, static_cast<int>(ranks)), tiles);
+    for (std::uint32_t owner = 0; owner < ranks; ++owner) {
+      EXPECT_LE(owners.most() - owners.count(owner), 1U);
+    }
+    for (std::uint32_t v = 0; v < tiles.size(); ++v) {  // in the order of the owners
+      for (std::uint64_t tile = 1; tile < tiles[v]; ++tile) {
+        const std::uint32_t before = owners.place_of(v, tile - 1).owner;
+        EXPECT_GE(owners.place_of(v, tile).owner, before);
+      }
+    }
+  }
+}
+
 TEST(tile_owners, two_shares_differ_by_one_tile_of_a_variable) {
   const TileOwners owners(RankList::spaced(0, 1, 7), {23});
   for (std::uint32_t owner = 0; owner < 7; ++owner) {
