@@ -31,6 +31,20 @@ struct StepCount {
   std::uint64_t there = 0;  ///< at most `counted`
 };
 
+/// The rules of a format for the definitions in one file together: what they have to remember of
+/// each, so that a new one is not compared with all others.
+class DefinitionRules {
+ public:
+  DefinitionRules() = default;
+  DefinitionRules(const DefinitionRules&) = delete;
+  DefinitionRules& operator=(const DefinitionRules&) = delete;
+  virtual ~DefinitionRules() = default;
+  /// Error if the format cannot hold `definition` beside those that were added. The same on every
+  /// rank.
+  virtual void check(const model::Definition& definition) const = 0;
+  virtual void add(const model::Definition& definition) = 0;
+};
+
 /// A row of the table of formats: its deviations from the defaults.
 /// Size: A row of a table: a field for each difference between formats.
 struct Format {
@@ -99,9 +113,10 @@ struct Format {
   const Format* same_files = nullptr;
   /// Why a definition or an attribute cannot be stored, "" if it can; or an Error with its own
   /// text. The same on every rank. Null: whatever the properties allow.
-  std::string (*refuse_definition)(const model::Definition& definition,
-                                   const std::vector<model::Definition>& others) = nullptr;
+  std::string (*refuse_definition)(const model::Definition& definition) = nullptr;
   std::string (*refuse_attribute)(const model::Attribute& attribute) = nullptr;
+  /// What definitions cannot be in one file together. Null: there is no such thing.
+  std::unique_ptr<DefinitionRules> (*rules)() = nullptr;
   /// The meaning of an attribute that is lost in the written file, although all its values are
   /// kept; "" if there is none. For conversions. Null: nothing.
   std::string (*change)(const model::Attribute& attribute) = nullptr;

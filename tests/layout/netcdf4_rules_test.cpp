@@ -29,7 +29,11 @@ std::string names_of(const Definition& definition) {
 
 Code code_of(const Definition& definition, const std::vector<Definition>& others = {}) {
   try {
-    check_definition(definition, others);
+    NameRules rules;
+    for (const Definition& other : others) {
+      rules.add(other);
+    }
+    rules.check(definition);
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("format netcdf4"), std::string::npos) << error.what();
     return error.code();

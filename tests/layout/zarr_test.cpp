@@ -144,12 +144,12 @@ TEST_F(Zarr, CompressedChunksAreSuchAsBloscDecodes) {
   for (const char* format : {"zarr", "icechunk"}) {
     d.shape = d.chunk = {715'827'543};
     d.compress = "deflate:1";
-    EXPECT_FALSE(layout::accepts(layout::format_named(format), d, {}));
+    EXPECT_FALSE(layout::accepts(layout::format_named(format), d));
     d.shape = {715'827'542};  // which bounds the chunk
-    EXPECT_TRUE(layout::accepts(layout::format_named(format), d, {}));
+    EXPECT_TRUE(layout::accepts(layout::format_named(format), d));
     d.shape = {715'827'543};
     d.compress.clear();
-    EXPECT_TRUE(layout::accepts(layout::format_named(format), d, {}));
+    EXPECT_TRUE(layout::accepts(layout::format_named(format), d));
   }
 }
 

@@ -18,6 +18,10 @@ void Description::adopt(const std::vector<model::Definition>& known, const layou
   is_nameless_ = !format.names && !known.empty();
   definitions_ = known;
   old_count_ = known.size();
+  checked_.emplace(format);
+  for (const model::Definition& definition : known) {
+    checked_->add(definition);
+  }
   for (std::uint32_t v = 0; v < known.size() && !is_nameless_; ++v) {
     names_.add(known[v].name, v);
   }
@@ -249,13 +253,14 @@ std::uint32_t Description::add(const model::Definition& asked,
   if (const auto index = find_same(definition, gives_compress)) {
     return *index;
   }
-  layout::check_definition(*format_, definition, definitions_);
+  checked_->check(definition);
   layout::settle_tile(*format_, definition);
   names_.check_path(definition.name);
   accept(definition);
   note(definition, said_of(definition));
   const auto index = static_cast<std::uint32_t>(definitions_.size());
   definitions_.push_back(definition);
+  checked_->add(definition);
   names_.add(definition.name, index);
   row_counts_.resize(definitions_.size());
   row_counts_.back() = definition.shape.empty() ? 0 : definition.shape[0];

@@ -80,6 +80,7 @@ class Description {
   std::size_t old_count_ = 0;  ///< the first so many are those of the existing file
   Names names_;                ///< of the definitions; none of one that has none yet
   bool is_nameless_ = false;   ///< the appended variable has not been given its name
+  std::optional<layout::Definitions> checked_;  ///< what the format remembers of them
   enum class RowState : std::uint8_t { open, resized, put, joined };
   std::vector<RowState> row_states_;       ///< by variable: what is known of its rows in this step
   std::vector<std::uint64_t> row_counts_;  ///< by variable: of the current step

@@ -112,9 +112,9 @@ class Converter {
       for (std::uint64_t step = 0; step < steps; ++step) {
         total_bytes_ += input_.shape_or_most(v, step + chosen_.first()).volume() * d.type.bytes;
       }
-      if (carries_ && !layout::accepts(output_->format(), d, {})) {
+      if (carries_ && !layout::accepts(output_->format(), d)) {
         d.dimensions.clear();
-        if (!layout::accepts(output_->format(), d, {})) {
+        if (!layout::accepts(output_->format(), d)) {
           continue;  // with a name that Sluice does not write: copied
         }
         unnamed_.push_back(d.name);
@@ -164,18 +164,20 @@ class Converter {
     }
     std::stable_partition(stepped_first.begin(), stepped_first.end(),
                           [](const model::Definition* d) { return d->stepped; });
-    std::vector<model::Definition> taken;
+    layout::Definitions taken(output_->format());
+    std::size_t count = 0;
     for (model::Definition* const d : stepped_first) {
-      if (!d->dimensions.empty() && !layout::accepts(output_->format(), *d, taken)) {
+      if (!d->dimensions.empty() && !taken.accept(*d)) {
         d->dimensions.clear();
         unnamed_.push_back(d->name);
       }
-      if (d->dimensions.empty() && !layout::accepts(output_->format(), *d, taken)) {
+      if (d->dimensions.empty() && !taken.accept(*d)) {
         break;
       }
-      taken.push_back(*d);
+      taken.add(*d);
+      ++count;
     }
-    for (std::size_t i = 0; i < definitions.size() && taken.size() < definitions.size(); ++i) {
+    for (std::size_t i = 0; i < definitions.size() && count < definitions.size(); ++i) {
       model::Definition& d = definitions[i];
       if (!d.dimensions.empty()) {
         d.dimensions.clear();
@@ -192,7 +194,7 @@ class Converter {
     }
     definition.dimensions.clear();
     try {
-      layout::check_definition(format, definition, {});
+      layout::check_definition(format, definition);
       return true;
     } catch (const Error& e) {
       if (e.code() != Code::unsupported) {

@@ -137,7 +137,7 @@ void take_fill(const Input& input, const layout::Format& format, model::Definiti
   model::Definition alone = definition;
   alone.dimensions.clear();
   alone.partial = true;
-  if (element && layout::accepts(format, alone, {})) {
+  if (element && layout::accepts(format, alone)) {
     definition.partial = true;
     definition.fill = *element;
   }

@@ -316,15 +316,25 @@ void check_plugins(const Format& format, const model::Definition& definition,
 
 }  // namespace
 
-void check_definition(const Format& format, const model::Definition& definition,
-                      const std::vector<model::Definition>& others) {
+Definitions::Definitions(const Format& format)
+    : format_(&format), rules_(format.rules != nullptr ? format.rules() : nullptr) {}
+
+void Definitions::add(const model::Definition& definition) {
+  first_ = first_ ? first_ : definition.name;
+  if (rules_) {
+    rules_->add(definition);
+  }
+}
+
+void Definitions::check(const model::Definition& definition) const {
+  const Format& format = *format_;
   const std::string what = "define " + definition.name;
   if (definition.type.bytes > model::most_element_bytes) {
     refuse(format, what,
            "has elements of up to " + std::to_string(model::most_element_bytes) + " bytes");
   }
-  if (!format.many && !others.empty()) {
-    refuse(format, what, "holds one variable, and there is " + others[0].name + " already");
+  if (!format.many && first_) {
+    refuse(format, what, "holds one variable, and there is " + *first_ + " already");
   }
   if (!definition.chunk.empty() && (!format.tiled || format.has_grammar)) {
     refuse(format, what + ", chunk " + definition.chunk.text(), "keeps each step in one piece");
@@ -340,11 +350,13 @@ void check_definition(const Format& format, const model::Definition& definition,
   if (definition.varying && !format.varying) {
     refuse(format, what, "has the same shape in every step");
   }
-  const std::string why = format.refuse_definition != nullptr
-                              ? format.refuse_definition(definition, others)
-                              : std::string();
+  const std::string why =
+      format.refuse_definition != nullptr ? format.refuse_definition(definition) : std::string();
   if (!why.empty()) {
     refuse(format, what, why);
+  }
+  if (rules_) {
+    rules_->check(definition);
   }
   if (!format.float16 && definition.type.kind == Kind::f16) {
     refuse(format, what, "holds no float16");
@@ -368,14 +380,21 @@ void check_tiles(const Format& format, const model::Definition& definition,
   }
 }
 
-bool accepts(const Format& format, const model::Definition& definition,
-             const std::vector<model::Definition>& others) {
+bool Definitions::accept(const model::Definition& definition) const {
   try {
-    check_definition(format, definition, others);
+    check(definition);
   } catch (const Error&) {
     return false;
   }
   return true;
+}
+
+void check_definition(const Format& format, const model::Definition& definition) {
+  Definitions(format).check(definition);
+}
+
+bool accepts(const Format& format, const model::Definition& definition) {
+  return Definitions(format).accept(definition);
 }
 
 void settle_tile(const Format& format, model::Definition& definition) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,15 +67,28 @@ std::vector<Document> stale_documents(storage::File& file);
 Durability durability_of(const Format& format, Durability asked);
 
 // -- what a format can hold; Error unsupported otherwise. The same result on every rank -----------
-/// `others` are the definitions of the file so far.
-void check_definition(const Format& format, const model::Definition& definition,
-                      const std::vector<model::Definition>& others);
+/// The definitions of a file, checked one after the other. The format must outlive it.
+class Definitions {
+ public:
+  explicit Definitions(const Format& format);
+  /// Error if the format does not hold it beside those that were added.
+  void check(const model::Definition& definition) const;
+  /// Does check() take it?
+  bool accept(const model::Definition& definition) const;
+  void add(const model::Definition& definition);
+
+ private:
+  const Format* format_;
+  std::optional<std::string> first_;  ///< the name of the first one
+  std::unique_ptr<DefinitionRules> rules_;
+};
+/// As of the only definition of a file.
+void check_definition(const Format& format, const model::Definition& definition);
 /// Can what a step of `shape` is cut into be read again?
 void check_tiles(const Format& format, const model::Definition& definition,
                  const model::Dims& shape, const Tiling& tiling);
 /// Does check_definition() take it?
-bool accepts(const Format& format, const model::Definition& definition,
-             const std::vector<model::Definition>& others);
+bool accepts(const Format& format, const model::Definition& definition);
 /// Sets the tile of a variable if the format fixes it; after check_definition().
 void settle_tile(const Format& format, model::Definition& definition);
 void check_attribute(const Format& format, const model::Attribute& attribute);

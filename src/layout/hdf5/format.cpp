@@ -40,8 +40,7 @@ codec::Pipeline settle_as(const model::Definition& definition, const model::Dims
   return settled_filters(profile, definition, tile);
 }
 
-std::string refuse_grouped(const model::Definition& definition,
-                           const std::vector<model::Definition>&) {
+std::string refuse_grouped(const model::Definition& definition) {
   if (definition.name.rfind("step_", 0) == 0) {
     throw Error(Code::bad_name, "define " + definition.name +
                                     ": format hdf5-grouped keeps names that begin with step_ "
@@ -50,11 +49,7 @@ std::string refuse_grouped(const model::Definition& definition,
   return "";
 }
 
-std::string refuse_netcdf4(const model::Definition& definition,
-                           const std::vector<model::Definition>& others) {
-  netcdf4::check_definition(definition, others);
-  return "";
-}
+std::unique_ptr<DefinitionRules> netcdf4_rules() { return std::make_unique<netcdf4::NameRules>(); }
 
 std::string refuse_own_attribute(const model::Attribute& attribute) {
   if (is_own_attribute(attribute.name)) {
@@ -148,8 +143,8 @@ constinit const Format netcdf4_format{
     .index = true,
     .create = create_as<Profile::netcdf4>,
     .same_files = &stacked_format,
-    .refuse_definition = refuse_netcdf4,
     .refuse_attribute = refuse_netcdf4_attribute,
+    .rules = netcdf4_rules,
     .settle_filters = settle_as<Profile::netcdf4>,
     .plans_beside_threads = takes_several_threads,
     .carry = carry,

@@ -25,8 +25,7 @@ constinit const Format format_row{
       return NamdbinCatalog::open(file);
     },
     .match = [](storage::File& file) { return shape_in(file) ? Match::possible : Match::none; },
-    .refuse_definition = [](const model::Definition& definition,
-                            const std::vector<model::Definition>&) { return refusal(definition); },
+    .refuse_definition = [](const model::Definition& definition) { return refusal(definition); },
 };
 
 }  // namespace sluice::layout::namdbin

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <utility>
 
 #include "model/kinds.hpp"
 #include "model/name.hpp"
@@ -87,40 +88,17 @@ void check_names(const Definition& definition) {
 
 /// An object in the root group with the first part of a variable's name is either a dimension's
 /// scale or that variable (or its group), not both, unless the variable is the scale.
-void check_against_dimension(const Definition& definition, const Use& use) {
-  const std::string first = definition.name.substr(0, definition.name.find('/'));
-  if (first == use.name && !is_coordinate(definition)) {
-    refuse(Code::bad_name, definition,
-           "its name is that of a dimension, but it is not 1-D over just that dimension: rename "
-           "one of them");
-  }
+[[noreturn]] void refuse_name(const std::string& variable) {
+  throw Error(Code::bad_name,
+              "define " + variable +
+                  ": format netcdf4: its name is that of a dimension, but it is not 1-D over just "
+                  "that dimension: rename one of them");
 }
 
-void check_pair(const Definition& definition, const Definition& other) {
-  for (const Use& mine : uses_of(definition)) {
-    for (const Use& theirs : uses_of(other)) {
-      if (mine.name == theirs.name && mine.unlimited != theirs.unlimited) {
-        refuse_step_dimension(definition);
-      }
-      if (mine.name == theirs.name && mine != theirs) {
-        refuse(Code::invalid_argument, definition,
-               "dimension " + mine.name + " has " + std::to_string(mine.size) +
-                   " elements here and " + std::to_string(theirs.size) + " in " + other.name +
-                   ": use two names");
-      }
-    }
-  }
-  for (const Use& use : uses_of(other)) {
-    check_against_dimension(definition, use);
-  }
-  for (const Use& use : uses_of(definition)) {
-    check_against_dimension(other, use);
-  }
-}
+std::string first_part(const std::string& name) { return name.substr(0, name.find('/')); }
 
-}  // namespace
-
-void check_definition(const Definition& definition, const std::vector<Definition>& others) {
+/// What netCDF does not hold at all.
+void check_alone(const Definition& definition, const std::vector<Use>& uses) {
   if (model::is_complex(definition.type.kind)) {
     refuse(Code::unsupported, definition,
            "netCDF has no complex numbers: write the real and the imaginary parts as two "
@@ -133,16 +111,63 @@ void check_definition(const Definition& definition, const std::vector<Definition
            "netCDF has a single character as the fill value of text: leave it empty, or use format "
            "hdf5");
   }
-  if (uses_of(definition).size() > static_cast<std::size_t>(model::max_rank)) {
+  if (uses.size() > static_cast<std::size_t>(model::max_rank)) {
     refuse(Code::unsupported, definition,
            "with the dimension of its characters it has more than 8: use format hdf5");
   }
   check_names(definition);
-  for (const Use& use : uses_of(definition)) {
-    check_against_dimension(definition, use);
+  const bool is_one = is_coordinate(definition);
+  const std::string first = first_part(definition.name);
+  if (!is_one &&
+      std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return use.name == first; })) {
+    refuse_name(definition.name);
   }
-  for (const Definition& other : others) {
-    check_pair(definition, other);
+}
+
+}  // namespace
+
+void NameRules::check(const Definition& definition) const {
+  const std::vector<Use> uses = uses_of(definition);
+  check_alone(definition, uses);
+  for (const Use& use : uses) {
+    check_against(definition, use);
+  }
+  if (dimensions_.count(first_part(definition.name)) != 0 && !is_coordinate(definition)) {
+    refuse_name(definition.name);
+  }
+}
+
+void NameRules::check_against(const Definition& definition, const Use& use) const {
+  const auto found = dimensions_.find(use.name);
+  if (found != dimensions_.end()) {
+    for (const KnownUse& known : found->second) {
+      if (known.use.unlimited != use.unlimited) {
+        refuse_step_dimension(definition);
+      }
+      if (known.use != use) {
+        refuse(Code::invalid_argument, definition,
+               "dimension " + use.name + " has " + std::to_string(use.size) +
+                   " elements here and " + std::to_string(known.use.size) + " in " +
+                   known.variable + ": use two names");
+      }
+    }
+  }
+  const auto other = others_.find(use.name);
+  if (other != others_.end()) {
+    refuse_name(other->second);
+  }
+}
+
+void NameRules::add(const Definition& definition) {
+  for (Use& use : uses_of(definition)) {
+    std::vector<KnownUse>& known = dimensions_[use.name];
+    if (std::none_of(known.begin(), known.end(),
+                     [&](const KnownUse& one) { return one.use == use; })) {
+      known.push_back({std::move(use), definition.name});
+    }
+  }
+  if (!is_coordinate(definition)) {
+    others_.emplace(first_part(definition.name), definition.name);
   }
 }
 

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "layout/format.hpp"
 #include "model/definition.hpp"
 
 namespace sluice::layout::netcdf4 {
@@ -32,10 +34,25 @@ bool has_invented_names(const model::Definition& definition);
 /// Is it the coordinate variable of its own dimension: 1-D, in the root group, of the same name?
 bool is_coordinate(const model::Definition& definition);
 
-/// Error unsupported, bad_name or invalid_argument if netCDF cannot hold `definition` beside
-/// `others`.
-void check_definition(const model::Definition& definition,
-                      const std::vector<model::Definition>& others);
+/// The names that variables of one file use.
+class NameRules final : public DefinitionRules {
+ public:
+  /// Error unsupported, bad_name or invalid_argument if netCDF cannot hold `definition`, or not
+  /// beside those that were added.
+  void check(const model::Definition& definition) const override;
+  void add(const model::Definition& definition) override;
+
+ private:
+  struct KnownUse {
+    Use use;
+    std::string variable;  ///< the first one
+  };
+  void check_against(const model::Definition& definition, const Use& use) const;
+
+  std::unordered_map<std::string, std::vector<KnownUse>> dimensions_;  ///< all different uses
+  /// Variables that are no coordinates, by the first part of their names: the first one.
+  std::unordered_map<std::string, std::string> others_;
+};
 /// Error unsupported for names that netCDF reserves.
 void check_attribute(const model::Attribute& attribute);
 /// Is it an attribute that netCDF maintains itself?

@@ -63,7 +63,7 @@ bool is_iteration(const model::Attribute& attribute) {
          (attribute.name == iteration_attribute || attribute.name == iterations_attribute);
 }
 
-std::string refuse_definition(const model::Definition& d, const std::vector<model::Definition>&) {
+std::string refuse_definition(const model::Definition& d) {
   const std::vector<std::string_view> parts = parts_of(d.name);
   if (parts[0] == base_group) {
     return "keeps the group data for its iterations: define meshes/..., particles/... with steps";

@@ -33,8 +33,7 @@ bool is_of_iteration(std::string_view owner);
 bool is_iteration(const model::Attribute& attribute);
 
 /// Why the format does not hold it; "" where it does.
-std::string refuse_definition(const model::Definition& definition,
-                              const std::vector<model::Definition>& others);
+std::string refuse_definition(const model::Definition& definition);
 
 /// `meshes/E/x`: the names between the slashes.
 std::vector<std::string_view> parts_of(std::string_view name);

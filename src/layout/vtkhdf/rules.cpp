@@ -71,7 +71,7 @@ bool is_bookkeeping(std::string_view name) {
           is_one_of(last, {"NumberOfPoints", "NumberOfCells", "NumberOfConnectivityIds"}));
 }
 
-std::string refuse_definition(const model::Definition& d, const std::vector<model::Definition>&) {
+std::string refuse_definition(const model::Definition& d) {
   if (!is_array(d.name)) {
     return "";
   }

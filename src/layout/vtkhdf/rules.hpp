@@ -29,7 +29,6 @@ inline bool is_array(std::string_view name) { return name.starts_with(prefix); }
 bool is_bookkeeping(std::string_view name);
 
 /// Why the format does not hold it; "" where it does.
-std::string refuse_definition(const model::Definition& definition,
-                              const std::vector<model::Definition>& others);
+std::string refuse_definition(const model::Definition& definition);
 
 }  // namespace sluice::layout::vtkhdf

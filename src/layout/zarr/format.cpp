@@ -31,8 +31,7 @@ std::uint64_t chunk_bytes(const model::Definition& d) {
 
 }  // namespace
 
-std::string refuse_definition(const model::Definition& definition,
-                              const std::vector<model::Definition>&) {
+std::string refuse_definition(const model::Definition& definition) {
   if (is_encoded(definition) && chunk_bytes(definition) > most_blosc_bytes) {
     throw Error(Code::unsupported,
                 "define " + definition.name + ": a compressed chunk of " +
