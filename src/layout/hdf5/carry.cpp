@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "codec/quantise.hpp"
@@ -34,6 +35,7 @@ class Carrier {
     new_state_.is_direct = true;
     const Handle reading = access_list(old_state_);
     from_ = own(H5Fopen(from.path().c_str(), H5F_ACC_RDONLY, reading.get()), from.path());
+    old_names_.emplace(from_.get());
     const Handle writing = access_list(new_state_);
     into_ = own(H5Fopen(into.path().c_str(), H5F_ACC_RDWR, writing.get()), into.path());
   }
@@ -177,7 +179,7 @@ class Carrier {
         return false;
       }
       const Handle user = own(H5Dopen2(from_.get(), link.path.c_str(), H5P_DEFAULT), link.path);
-      const auto names = dimension_names(from_.get(), user.get(), link.path);
+      const auto names = dimension_names(*old_names_, user.get(), link.path);
       return std::find(names.begin(), names.end(), path) != names.end();
     });
   }
@@ -443,7 +445,7 @@ class Carrier {
             !may_have_scales(new_one.get(), link.path)) {
           return;
         }
-        const auto names = dimension_names(from_.get(), old_one.get(), link.path);
+        const auto names = dimension_names(*old_names_, old_one.get(), link.path);
         if (names.empty() || !std::all_of(names.begin(), names.end(), [&](const std::string& name) {
               return scales.has(name);
             })) {
@@ -463,8 +465,9 @@ class Carrier {
   DriverState new_state_;
   Handle from_;
   Handle into_;
-  const StepGroups steps_;  ///< of the old file
-  const bool is_netcdf_;    ///< is the new file netCDF's?
+  std::optional<ReferencedNames> old_names_;  ///< of the scales of the old file
+  const StepGroups steps_;                             ///< of the old file
+  const bool is_netcdf_;                               ///< is the new file netCDF's?
   const std::set<std::string> written_;
   std::vector<NamedLink> links_;
   std::map<std::string, std::string> names_;  ///< of objects, by their identity

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "layout/hdf5/scales.hpp"
 #include "model/name.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -29,7 +28,7 @@ std::vector<std::string> DimensionNames::of(hid_t dataset, const std::string& na
     names = by_number(dataset);
   }
   if (names.empty()) {
-    names = dimension_names(file_.hdf5, dataset, name);
+    names = dimension_names(scales_, dataset, name);
   }
   const auto count = static_cast<std::ptrdiff_t>(names.size()) - rank;
   if (count > 0 && has_characters) {

@@ -279,7 +279,41 @@ std::vector<std::string> dimension_labels(hid_t dataset) {
   return is_complete ? *labels : std::vector<std::string>{};
 }
 
-std::vector<std::string> dimension_names(hid_t file, hid_t dataset, const std::string& path) {
+void ReferencedNames::fill() {
+  is_filled_ = true;
+  try {
+    for (std::string& path : dataset_paths(file_)) {
+      names_.emplace(reference_to(file_, path), std::move(path));
+    }
+  } catch (const Error& e) {
+    if (!concerns_object(e)) {
+      throw;
+    }  // another object of the file: those that are asked for may be found
+  }
+}
+
+const std::string& ReferencedNames::of(hobj_ref_t reference, const std::string& what) {
+  if (!is_filled_) {
+    fill();
+  }
+  const auto [at, is_new] = names_.try_emplace(reference);
+  if (!is_new) {
+    return at->second;
+  }
+  // A dataset that h5copy extracted from its file has dangling references.
+  const Handle scale(H5Rdereference2(file_, H5P_DEFAULT, H5R_OBJECT, &reference));
+  if (scale) {
+    std::array<char, 1024> name{};
+    checked(H5Iget_name(scale.get(), name.data(), name.size()), what);
+    at->second = name[0] == '/' ? name.data() + 1 : name.data();
+  } else {
+    throw_storage_failure();
+  }
+  return at->second;
+}
+
+std::vector<std::string> dimension_names(ReferencedNames& known, hid_t dataset,
+                                         const std::string& path) {
   if (is_scale(dataset)) {
     return {path};
   }
@@ -297,21 +331,11 @@ std::vector<std::string> dimension_names(hid_t file, hid_t dataset, const std::s
   check(H5Aread(attribute.get(), type.get(), list.data()), path);
   std::vector<std::string> names;
   for (const hvl_t& one : list) {
-    std::array<char, 1024> name{};
     hobj_ref_t reference = 0;  // of a scale that was not copied with the dataset
     if (one.len > 0) {
       std::memcpy(&reference, one.p, sizeof reference);
     }
-    if (reference != 0) {
-      // A dataset that h5copy extracted from its file has dangling references.
-      const Handle scale(H5Rdereference2(file, H5P_DEFAULT, H5R_OBJECT, &reference));
-      if (scale) {
-        checked(H5Iget_name(scale.get(), name.data(), name.size()), path);
-      } else {
-        throw_storage_failure();
-      }
-    }
-    names.emplace_back(name[0] == '/' ? name.data() + 1 : name.data());
+    names.push_back(reference == 0 ? std::string() : known.of(reference, path));
   }
   H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, list.data());
   const bool is_complete =

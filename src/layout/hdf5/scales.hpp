@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "layout/hdf5/handle.hpp"
@@ -77,8 +78,26 @@ bool is_scale(hid_t dataset);
 bool is_attached(hid_t dataset, const std::string& path);
 /// The names of a dataset's dimensions from its labels; empty if one has none.
 std::vector<std::string> dimension_labels(hid_t dataset);
-/// The names of a dataset's dimensions in a file with scales; empty if it has none.
-std::vector<std::string> dimension_names(hid_t file, hid_t dataset, const std::string& path);
+/// The names of datasets by the references to them. libhdf5 looks through the whole file for each
+/// name that it is asked for; here that is done once.
+class ReferencedNames {
+ public:
+  /// Of an open file, in which no dataset is made meanwhile.
+  explicit ReferencedNames(hid_t file) : file_(file) {}
+  /// "" where there is no dataset.
+  const std::string& of(hobj_ref_t reference, const std::string& what);
+
+ private:
+  void fill();
+
+  hid_t file_;
+  bool is_filled_ = false;
+  std::unordered_map<hobj_ref_t, std::string> names_;
+};
+/// The names of a dataset's dimensions in a file with scales, whose names are `names`; empty if it
+/// has none.
+std::vector<std::string> dimension_names(ReferencedNames& names, hid_t dataset,
+                                         const std::string& path);
 /// Of a scale with several dimensions, as netCDF makes one of a variable that has the name of its
 /// first one: netCDF's numbers of them. Else empty.
 std::vector<std::int32_t> dimension_numbers(hid_t dataset);
