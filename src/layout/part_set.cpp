@@ -4,6 +4,8 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <string_view>
+#include <unordered_set>
 
 #include "codec/checksum.hpp"
 #include "model/name.hpp"
@@ -123,8 +125,9 @@ void PartSet::leave(const std::vector<std::string>& names) {
   constexpr std::uint32_t gone = std::numeric_limits<std::uint32_t>::max();
   std::vector<std::uint32_t> numbers(variables.size(), gone);
   std::vector<SetVariable> kept;
+  const std::unordered_set<std::string_view> left(names.begin(), names.end());
   for (std::size_t v = 0; v < variables.size(); ++v) {
-    if (std::find(names.begin(), names.end(), variables[v].name) == names.end()) {
+    if (left.count(variables[v].name) == 0) {
       numbers[v] = static_cast<std::uint32_t>(kept.size());
       kept.push_back(variables[v]);
     }
@@ -137,12 +140,15 @@ void PartSet::leave(const std::vector<std::string>& names) {
 }
 
 std::uint32_t PartSet::dataset_number(const std::string& name) {
-  const auto found = std::find(datasets.begin(), datasets.end(), name);
-  const auto number = static_cast<std::uint32_t>(found - datasets.begin());
-  if (found == datasets.end()) {
-    datasets.push_back(name);
+  for (; numbered < datasets.size(); ++numbered) {
+    numbers.emplace(datasets[numbered], static_cast<std::uint32_t>(numbered));
   }
-  return number;
+  const auto [found, is_new] = numbers.emplace(name, static_cast<std::uint32_t>(datasets.size()));
+  if (is_new) {
+    datasets.push_back(name);
+    ++numbered;
+  }
+  return found->second;
 }
 
 std::vector<std::uint64_t> PartSet::words() const {

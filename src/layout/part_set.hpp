@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "model/box.hpp"
@@ -56,6 +57,9 @@ struct PartSet {
   std::vector<std::string> datasets;
   std::vector<Part> parts;
   std::vector<Mapping> mappings;
+  /// For dataset_number(): by name, of the first so many.
+  std::unordered_map<std::string, std::uint32_t> numbers;
+  std::size_t numbered = 0;
 
   /// The number of a dataset name, which is added if it is new.
   std::uint32_t dataset_number(const std::string& name);

@@ -1,6 +1,8 @@
 #include "commit/read/root_catalog.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 #include "codec/checksum.hpp"
 #include "exec/transport/agree.hpp"
@@ -49,8 +51,13 @@ void RootCatalog::describe(bool is_modified) {
   }
   const auto& stored = catalog_->variables();
   std::vector<std::vector<std::uint64_t>> rows(stored.size());
+  std::unordered_set<std::string_view> in_set;
+  for (std::size_t i = 0; catalog_->set() != nullptr && i < catalog_->set()->variables.size();
+       ++i) {
+    in_set.insert(catalog_->set()->variables[i].name);
+  }
   for (std::uint32_t v = 0; v < rows.size(); ++v) {
-    if (catalog_->set() == nullptr || !catalog_->set()->has(stored[v].definition.name)) {
+    if (in_set.count(stored[v].definition.name) == 0) {
       rows[v] = catalog_->rows_by_step(v);  // those of a set are in its parts
     }
   }

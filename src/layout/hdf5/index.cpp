@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
+#include <string>
+#include <unordered_set>
+#include <vector>
 
 #include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/contents.hpp"
@@ -51,6 +55,13 @@ class IndexWriter {
     state_.writable = true;
     for (const CommitRow& row : index.commits) {
       steps_ += row.step != CommitRow::no_step ? 1 : 0;
+    }
+    mappings_.resize(index.definitions.size());
+    for (const Mapping& mapping : index.set->mappings) {
+      mappings_[mapping.variable].push_back(&mapping);
+    }
+    for (const model::Definition& definition : index.definitions) {
+      names_.insert(definition.name);
     }
   }
 
@@ -134,8 +145,7 @@ class IndexWriter {
         any = any || !std::isnan(row.time);
       }
     }
-    const bool taken = std::any_of(index_.definitions.begin(), index_.definitions.end(),
-                                   [](const model::Definition& d) { return d.name == time_name; });
+    const bool taken = names_.count(time_name) != 0;
     if (taken || has_fixed_time(index_.profile, index_.definitions)) {
       return;
     }
@@ -212,10 +222,8 @@ class IndexWriter {
   void map(std::uint32_t variable, const Dims& dims, hid_t list) {
     const model::Definition& definition = index_.definitions[variable];
     Selected whole(dims);
-    for (const Mapping& mapping : index_.set->mappings) {
-      if (mapping.variable != variable) {
-        continue;
-      }
+    for (const Mapping* const mapped : mappings_[variable]) {
+      const Mapping& mapping = *mapped;
       const model::Box& box = mapping.box;
       Dims from = mapping.listed ? Dims{mapping.offset} : Dims::filled(box.count.rank(), 0);
       Dims size = mapping.listed ? Dims{box.volume()} : box.count;
@@ -244,9 +252,7 @@ class IndexWriter {
   }
 
   void write(const model::Attribute& attribute) {
-    const bool is_variable =
-        std::any_of(index_.definitions.begin(), index_.definitions.end(),
-                    [&](const model::Definition& d) { return d.name == attribute.owner; });
+    const bool is_variable = names_.count(attribute.owner) != 0;
     if (attribute.owner == time_name && !is_variable && !has_times_) {
       return;  // until a step has a time
     }
@@ -260,6 +266,8 @@ class IndexWriter {
 
   storage::File& file_;
   const Index& index_;
+  std::vector<std::vector<const Mapping*>> mappings_;  ///< by variable
+  std::unordered_set<std::string> names_;              ///< of the variables
   std::uint64_t steps_ = 0;
   bool has_times_ = false;
   DriverState state_;
