@@ -1,6 +1,8 @@
 // The documents of a store that Sluice writes, of what its manifest says.
 #include <limits>
-#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "layout/lengths.hpp"
@@ -35,20 +37,46 @@ const Json& kept_attributes(const Manifest& manifest, const std::string& owner) 
   return kept != manifest.kept.attributes.end() ? kept->second : none;
 }
 
-/// Those that were read, as they were, and those that have been set since. `type`: of the owner,
-/// where that is a variable.
-Json attributes_json(const Manifest& manifest, const std::string& owner,
-                     const Type* type = nullptr) {
-  Json json = kept_attributes(manifest, owner);
-  for (const model::Attribute& attribute : manifest.attributes) {
-    if (attribute.owner == owner && !says(json, attribute)) {
-      const bool is_fill = type != nullptr && attribute.name == fill_name;
-      json[attribute.name] =
-          is_fill ? fill_attribute_json(attribute.value, *type) : json_of(attribute.value);
+/// The attributes of a manifest by the node that they belong to.
+class NodeAttributes {
+ public:
+  explicit NodeAttributes(const Manifest& manifest) : manifest_(manifest) {
+    for (const model::Attribute& attribute : manifest.attributes) {
+      of_[attribute.owner].push_back(&attribute);
     }
   }
-  return json;
-}
+
+  /// Those that were read, as they were, and those that have been set since. `type`: of the owner,
+  /// where that is a variable.
+  Json of(const std::string& owner, const Type* type = nullptr) const {
+    Json json = kept_attributes(manifest_, owner);
+    const auto found = of_.find(owner);
+    if (found == of_.end()) {
+      return json;
+    }
+    const bool are_new = json.empty();
+    json = are_new ? Json::object() : std::move(json);
+    for (const model::Attribute* const attribute : found->second) {
+      if (!are_new && says(json, *attribute)) {
+        continue;
+      }
+      const bool is_fill = type != nullptr && attribute->name == fill_name;
+      Json value =
+          is_fill ? fill_attribute_json(attribute->value, *type) : json_of(attribute->value);
+      if (are_new) {
+        // operator[] of the object searches all names, and these are all different.
+        json.get_ref<Json::object_t&>().emplace_back(attribute->name, std::move(value));
+      } else {
+        json[attribute->name] = std::move(value);
+      }
+    }
+    return json;
+  }
+
+ private:
+  const Manifest& manifest_;
+  std::unordered_map<std::string_view, std::vector<const model::Attribute*>> of_;
+};
 
 Json own_json(const Manifest& manifest) {
   Json variables = Json::array();
@@ -98,7 +126,8 @@ Array plain_array(const Type& type, const Dims& shape, const Dims& chunk) {
 /// The documents below the root, by name, in the order in which they came.
 class Nodes {
  public:
-  explicit Nodes(const Manifest& manifest) : manifest_(manifest) {}
+  Nodes(const Manifest& manifest, const NodeAttributes& attributes)
+      : manifest_(manifest), attributes_(attributes) {}
 
   void put(const std::string& name, Json document) {
     if (names_.insert(name).second) {
@@ -111,7 +140,7 @@ class Nodes {
     for (std::size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
       const std::string group = name.substr(0, at);
       if (names_.count(group) == 0) {
-        put(group, group_document(attributes_json(manifest_, group)));
+        put(group, group_document(attributes_.of(group)));
       }
     }
   }
@@ -119,7 +148,7 @@ class Nodes {
   void put_kept() {
     for (const auto& [name, document] : manifest_.kept.documents) {
       Json node = document;
-      Json attributes = attributes_json(manifest_, name);
+      Json attributes = attributes_.of(name);
       if (!attributes.empty()) {
         node["attributes"] = std::move(attributes);
       }
@@ -131,24 +160,24 @@ class Nodes {
 
  private:
   const Manifest& manifest_;
+  const NodeAttributes& attributes_;
   Json nodes_ = Json::object();
-  std::set<std::string> names_;
+  std::unordered_set<std::string> names_;
 };
 
-Json nodes_of(const Manifest& manifest) {
-  Nodes nodes(manifest);
+Json nodes_of(const Manifest& manifest, const NodeAttributes& attributes_of) {
+  Nodes nodes(manifest, attributes_of);
   for (const Stored& stored : manifest.arrays) {
     const std::string& name = stored.definition.name;
     nodes.put_groups(name);
-    Json attributes = attributes_json(manifest, name, &stored.definition.type);
+    Json attributes = attributes_of.of(name, &stored.definition.type);
     if (stored.definition.varying) {
       attributes[varying_attribute] = length_name(name);
     }
     nodes.put(name, array_document(stored.array, attributes));
   }
   if (manifest.has_time) {
-    nodes.put(time_name,
-              array_document(time_array(manifest.steps), attributes_json(manifest, time_name)));
+    nodes.put(time_name, array_document(time_array(manifest.steps), attributes_of.of(time_name)));
   }
   nodes.put_kept();
   for (const model::Attribute& attribute : manifest.attributes) {
@@ -184,16 +213,17 @@ Array commits_array(std::uint64_t rows) {
 }
 
 Documents documents_of(const Manifest& manifest) {
-  const Json nodes = by_group(nodes_of(manifest));
+  const NodeAttributes attributes_of(manifest);
+  Json nodes = by_group(nodes_of(manifest, attributes_of));
   Documents documents;
   for (const auto& [name, document] : nodes.items()) {
     documents[in_folder(name)] = text_of(document);
   }
-  Json attributes = attributes_json(manifest, "");
+  Json attributes = attributes_of.of("");
   attributes[own_name] = own_json(manifest);
   Json root = group_document(attributes);
-  root["consolidated_metadata"] = {
-      {"kind", "inline"}, {"must_understand", false}, {"metadata", nodes}};
+  root["consolidated_metadata"] = {{"kind", "inline"}, {"must_understand", false}};
+  root["consolidated_metadata"]["metadata"] = std::move(nodes);
   documents[document_name] = sealed_text(std::move(root));
   return documents;
 }

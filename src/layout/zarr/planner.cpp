@@ -255,14 +255,21 @@ Placement ZarrPlanner::place_checksums(std::uint64_t words, CommitRow& row) {
   return {checksum_variable, 8, {chunks * each}, Dims{each}, addresses};
 }
 
+std::vector<ZarrPlanner::Planned*> ZarrPlanner::planned_by_variable() {
+  std::vector<Planned*> by_variable(definitions_.size(), nullptr);
+  for (Planned& planned : planned_) {
+    by_variable[planned.variable] = &planned;
+  }
+  return by_variable;
+}
+
 void ZarrPlanner::forget_untouched(std::uint64_t step, std::vector<storage::Segment>& objects) {
+  const std::vector<Planned*> by_variable = planned_by_variable();
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
     if (!definitions_[v].stepped || !made_[v].exists) {
       continue;
     }
-    const auto planned = std::find_if(planned_.begin(), planned_.end(),
-                                      [&](const Planned& p) { return p.variable == v; });
-    const std::uint64_t kept = planned != planned_.end() ? planned->shards.size() : 0;
+    const std::uint64_t kept = by_variable[v] != nullptr ? by_variable[v]->shards.size() : 0;
     const std::uint64_t shards = shards_of(v);
     if (shards <= most_guessed_objects) {
       for (std::uint64_t shard = kept; shard < shards; ++shard) {
@@ -272,7 +279,7 @@ void ZarrPlanner::forget_untouched(std::uint64_t step, std::vector<storage::Segm
     }
     std::set<std::string> written;
     for (std::uint64_t i = 0; i < kept; ++i) {
-      written.insert(planned->shards[i].segment.name);
+      written.insert(by_variable[v]->shards[i].segment.name);
     }
     for (const std::string& name : left_of(v, step)) {
       if (written.count(name) == 0) {
@@ -361,10 +368,9 @@ CommitPlan ZarrPlanner::plan_commit(const CommitRequest& request) {
 std::vector<std::uint64_t> ZarrPlanner::place_encoded(std::span<const EncodedTile> tiles) {
   std::vector<std::uint64_t> addresses;
   addresses.reserve(tiles.size());
+  const std::vector<Planned*> by_variable = planned_by_variable();
   for (const EncodedTile& tile : tiles) {
-    const auto planned = std::find_if(planned_.begin(), planned_.end(), [&](const Planned& p) {
-      return p.variable == tile.variable;
-    });
+    Planned* const planned = by_variable.at(tile.variable);
     const std::uint64_t per_shard = tiles_in_shard(tile.variable);
     Shard& shard = planned->shards.at(tile.tile / per_shard);
     if (tile.mask != 0 || shard.next + tile.bytes > shard.segment.length) {

@@ -82,6 +82,12 @@ class ZarrPlanner final : public Planner {
     std::uint64_t next = 0;  ///< of encoded ones: where the next tile goes
     std::vector<IndexEntry> index;
   };
+  /// The times of the steps, also of those that are being dropped: the root that counts them is
+  /// still there.
+  struct StepTimes {
+    std::vector<double> of_step;
+    std::size_t rows = 0;  ///< of the log that are taken into account
+  };
   struct Planned {
     std::uint32_t variable = 0;
     bool encoded = false;
@@ -107,10 +113,13 @@ class ZarrPlanner final : public Planner {
   Planned plan_shards(const Touched& touched, std::uint64_t step);
   Placement place(const Planned& planned) const;
   Placement place_checksums(std::uint64_t words, CommitRow& row);
+  /// Null where the commit under way does not touch it.
+  std::vector<Planned*> planned_by_variable();
   void forget_untouched(std::uint64_t step, std::vector<storage::Segment>& objects);
   std::vector<std::string> left_of(std::uint32_t variable, std::uint64_t step);
   Manifest manifest() const;
-  std::vector<Document> row_documents() const;
+  void add_time_documents(std::vector<Document>& documents);
+  std::vector<Document> row_documents();
 
   storage::File& file_;
   PlannerOptions options_;
@@ -123,6 +132,7 @@ class ZarrPlanner final : public Planner {
   std::vector<CommitRow> rows_;  ///< only ever added to: what is dropped is said in drops_
   std::vector<Drop> drops_;
   std::size_t first_new_row_ = 0;  ///< rows that no document has yet
+  StepTimes times_;
   std::vector<Planned> planned_;
   std::vector<storage::Segment> objects_;  ///< of the commit under way
   std::set<std::string> folders_to_clear_;

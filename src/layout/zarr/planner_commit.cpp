@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <string_view>
+#include <unordered_set>
 
 #include "layout/zarr/planner.hpp"
 
@@ -143,7 +145,7 @@ Manifest ZarrPlanner::manifest() const {
   manifest.checksum_chunks = state_.checksum_chunks;
   manifest.has_time = state_.has_time;
   manifest.kept = kept_;
-  std::vector<std::string> later;
+  std::unordered_set<std::string_view> later;
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
     if (state_.has_time && definitions_[v].name == time_name) {
       continue;  // of an earlier run, known so that nobody puts it
@@ -151,12 +153,12 @@ Manifest ZarrPlanner::manifest() const {
     if (made_[v].exists && made_[v].is_ours) {
       manifest.arrays.push_back({definitions_[v], array_of(v)});
     } else if (!made_[v].exists) {
-      later.push_back(definitions_[v].name);
+      later.insert(definitions_[v].name);
     }
   }
   // An attribute of a variable comes with it.
   for (const model::Attribute& attribute : attributes_) {
-    if (std::find(later.begin(), later.end(), attribute.owner) == later.end()) {
+    if (later.count(attribute.owner) == 0) {
       manifest.attributes.push_back(attribute);
     }
   }
@@ -164,7 +166,7 @@ Manifest ZarrPlanner::manifest() const {
 }
 
 /// The objects of the commits and the times that have new rows, whole.
-std::vector<Document> ZarrPlanner::row_documents() const {
+std::vector<Document> ZarrPlanner::row_documents() {
   std::vector<Document> documents;
   const std::size_t first = first_new_row_ / rows_per_object * rows_per_object;
   for (std::size_t begin = first; begin < rows_.size(); begin += rows_per_object) {
@@ -177,19 +179,24 @@ std::vector<Document> ZarrPlanner::row_documents() const {
         {std::string(commits_name) + "/c." + std::to_string(begin / rows_per_object) + ".0",
          std::move(bytes)});
   }
-  if (!state_.has_time) {
-    return documents;
+  if (state_.has_time) {
+    add_time_documents(documents);
   }
-  // Steps that are being dropped keep theirs: the root that counts them is still there.
-  std::vector<double> times(state_.steps, std::nan(""));
-  std::uint64_t first_new = state_.steps;
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
-    if (rows_[i].step == CommitRow::no_step) {
-      continue;
+  return documents;
+}
+
+void ZarrPlanner::add_time_documents(std::vector<Document>& documents) {
+  std::vector<double>& times = times_.of_step;
+  for (; times_.rows < rows_.size(); ++times_.rows) {
+    const CommitRow& row = rows_[times_.rows];
+    if (row.step != CommitRow::no_step) {
+      times.resize(std::max<std::size_t>(times.size(), row.step + 1), std::nan(""));
+      times[row.step] = row.time;
     }
-    times.resize(std::max<std::size_t>(times.size(), rows_[i].step + 1), std::nan(""));
-    times[rows_[i].step] = rows_[i].time;
-    first_new = i >= first_new_row_ ? std::min(first_new, rows_[i].step) : first_new;
+  }
+  std::uint64_t first_new = state_.steps;
+  for (std::size_t i = first_new_row_; i < rows_.size(); ++i) {
+    first_new = std::min(first_new, rows_[i].step);  // no_step is beyond any
   }
   // With the first time come the steps before, which have none.
   first_new = written_.count(std::string(time_name) + "/" + document_name) == 0 ? 0 : first_new;
@@ -202,7 +209,6 @@ std::vector<Document> ZarrPlanner::row_documents() const {
     documents.push_back({std::string(time_name) + "/c." + std::to_string(begin / rows_per_object),
                          std::move(bytes)});
   }
-  return documents;
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> ZarrPlanner::object_sizes() const {
@@ -260,6 +266,7 @@ void ZarrPlanner::abandon() {
   makes_all_ = false;
   state_ = history_.abandon();
   rows_.resize(state_.rows);
+  times_ = {};  // taken anew from the rows that are left
   drops_.resize(state_.drops);
   first_new_row_ = std::min(first_new_row_, rows_.size());
   written_ = untouched_;  // all of Sluice's come again with the next commit
