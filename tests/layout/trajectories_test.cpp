@@ -1,6 +1,8 @@
 // Trajectories (dcd) and coordinates (namdbin): the same bytes by every strategy, appended to, and
 // every variant that other programs write.
 #include <bit>
+#include <cstring>
+#include <limits>
 
 #include "commit/tools/convert.hpp"
 #include "layout/local_files.hpp"
@@ -221,6 +223,40 @@ TEST(Dcd, FramesAreAppended) {
   write_frames(files, "a.dcd", Mode::write, by("shared"), true, 0, 5);
   write_frames(files, "b.dcd", Mode::write, by("collective"), true, 0, 2);
   write_frames(files, "b.dcd", Mode::append, by("forward"), true, 2, 5);
+  EXPECT_EQ(files.text_of("a.dcd"), files.text_of("b.dcd"));
+}
+
+TEST(Dcd, TheLastStepStaysAtTheLargestNumber) {
+  LocalFiles files;
+  const auto write = [&](const std::string& path, Mode mode, int frames) {
+    files.run(1, [&](exec::Transport& t) {
+      File out = files.open(t, path, mode);
+      const auto positions = out.define<float>("positions", {atoms, 3}, {.steps = true});
+      if (mode == Mode::write) {
+        out.set_attribute("", "first_step", std::int32_t{1 << 30});
+        out.set_attribute("", "step_interval", std::int32_t{1 << 30});
+      }
+      const std::vector<float> values = frame(0);
+      for (int i = 0; i < frames; ++i) {
+        Step now = out.begin_step();
+        now.put(positions, values.data());
+        now.end();
+      }
+      out.close();
+    });
+  };
+  const auto last_step = [&](const std::string& path) {
+    std::int32_t word = 0;
+    std::memcpy(&word, files.text_of(path).data() + 20, sizeof word);
+    return word;
+  };
+  write("a.dcd", Mode::write, 1);
+  EXPECT_EQ(last_step("a.dcd"), 1 << 30);
+  write("a.dcd", Mode::append, 3);
+  EXPECT_EQ(last_step("a.dcd"), std::numeric_limits<std::int32_t>::max());
+  write("a.dcd", Mode::append, 2);
+  EXPECT_EQ(last_step("a.dcd"), std::numeric_limits<std::int32_t>::max());
+  write("b.dcd", Mode::write, 6);
   EXPECT_EQ(files.text_of("a.dcd"), files.text_of("b.dcd"));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <optional>
 
 #include "model/dims.hpp"
@@ -276,6 +277,13 @@ void put_marker(std::vector<std::byte>& out, const Header& header, std::uint64_t
   } else {
     put(out, content, header.big_endian);
   }
+}
+
+std::int64_t step_before(const Header& header) {
+  const auto word = [&](Word at) { return std::int64_t{header.control[at]}; };
+  return word(last_step) == std::numeric_limits<std::int32_t>::max()
+             ? word(first_step) - word(interval)
+             : word(last_step) - word(frames) * word(interval);
 }
 
 std::vector<std::byte> counts_of(const Header& header) {

@@ -77,6 +77,9 @@ Header read_header(storage::File& file);
 std::vector<std::byte> header_bytes(const Header& header);
 /// A record marker in the form that the header has.
 void put_marker(std::vector<std::byte>& out, const Header& header, std::uint64_t content);
+/// NSTEP as it would be without frames. Where it is the largest number, to which a commit limits
+/// it, it is worked out from ISTART instead.
+std::int64_t step_before(const Header& header);
 /// The words NFILE, ISTART, NSAVC, NSTEP.
 std::vector<std::byte> counts_of(const Header& header);
 

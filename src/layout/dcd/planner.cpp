@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "layout/dcd/rules.hpp"
 #include "sluice/error.hpp"
@@ -12,6 +13,8 @@ namespace sluice::layout::dcd {
 using model::Definition;
 
 namespace {
+
+constexpr std::uint64_t most_frames = std::numeric_limits<std::int32_t>::max();
 
 std::string padded(std::string title) {
   title.resize(title_bytes, ' ');
@@ -60,8 +63,7 @@ std::unique_ptr<DcdPlanner> DcdPlanner::append(storage::File& file) {
     planner->add(fourth);
   }
   planner->steps_ = static_cast<std::uint64_t>(header.control[frames]);
-  planner->step_before_ =
-      header.control[last_step] - std::int64_t{header.control[frames]} * header.control[interval];
+  planner->step_before_ = step_before(header);
   planner->history_.begin({planner->steps_, true, header.frame_offset(planner->steps_)});
   return planner;
 }
@@ -112,8 +114,7 @@ void DcdPlanner::set_attribute(const model::Attribute& attribute) {
 
 void DcdPlanner::set_words(const std::vector<std::int32_t>& words) {
   std::copy_n(words.begin(), control_words, header_.control.begin());
-  step_before_ = header_.control[last_step] -
-                 std::int64_t{header_.control[frames]} * header_.control[interval];
+  step_before_ = step_before(header_);
   header_.titles.assign((words.size() - control_words) / (title_bytes / 4),
                         std::string(title_bytes, ' '));
   for (std::size_t i = 0; i < header_.titles.size(); ++i) {
@@ -185,6 +186,10 @@ CommitPlan DcdPlanner::plan_commit(const CommitRequest& request) {
   if (!request.is_step) {
     return plan;
   }
+  if (steps_ >= most_frames) {
+    refuse(file_, "counts frames in 32 bits: at most " + std::to_string(most_frames) +
+                      ": continue in a new file");
+  }
   // Also what no rank put: a frame has no gaps, so it is filled.
   for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
     plan.placements.push_back(place(v, steps_));
@@ -225,8 +230,10 @@ MetadataUpdate DcdPlanner::seal() {
     put_markers(frame, update);
   }
   header_.control[frames] = static_cast<std::int32_t>(steps_);
-  header_.control[last_step] = static_cast<std::int32_t>(
-      step_before_ + static_cast<std::int64_t>(steps_) * header_.control[interval]);
+  using Limits = std::numeric_limits<std::int32_t>;
+  header_.control[last_step] = static_cast<std::int32_t>(std::clamp<std::int64_t>(
+      step_before_ + static_cast<std::int64_t>(steps_) * header_.control[interval], Limits::min(),
+      Limits::max()));
   update.end = std::max(header_.frame_offset(steps_), committed_end());
   if (!history_.last().has_header) {
     update.root.push_back({0, header_bytes(header_)});
