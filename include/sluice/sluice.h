@@ -753,7 +753,7 @@ SLUICE_API int sluice_has_attribute(sluice_file* file, const char* owner, const 
  * @param file   a file opened for reading
  * @param owner  as for sluice_attribute_count()
  * @param name   name of the attribute
- * @param type   receives the type; of strings SLUICE_STRING(n), n the longest length, at least 1
+ * @param type   receives the type; of strings SLUICE_STRING(n), 1 <= n <= SLUICE_STRING_BYTES_MAX
  * @param count  receives the number of values, SLUICE_SCALAR for one value
  * @retval SLUICE_OK               success
  * @retval SLUICE_ERROR_NOT_FOUND  there is no such attribute */
@@ -775,7 +775,7 @@ SLUICE_API int sluice_attribute_info(sluice_file* file, const char* owner, const
  * @retval SLUICE_ERROR_TYPE_MISMATCH  a number for a string, or a string for a number */
 SLUICE_API int sluice_get_attribute(sluice_file* file, const char* owner, const char* name,
                                     sluice_type type, int64_t capacity, void* values);
-/** Reads one string of an attribute.
+/** Reads one string of an attribute, of any length.
  *
  * Local; reading only.
  * @param file   a file opened for reading

@@ -63,9 +63,17 @@ class Attributes(MutableMapping):
 
     def _texts(self, key: Any, kind: int, count: int) -> list[str]:
         """Padded with NUL, so that one may have others in it; bytes that are no UTF-8 are kept."""
+        if kind // 256 == lib.SLUICE_STRING_BYTES_MAX:
+            return [self._long_text(key, index) for index in range(count)]
         held = np.zeros((count, kind // 256), dtype=np.uint8)
         self._file._call(lib.sluice_get_attribute, self._owner, key, kind, count, address(held))
         return [row.tobytes().rstrip(b"\0").decode("utf-8", "surrogateescape") for row in held]
+
+    def _long_text(self, key: Any, index: int) -> str:
+        """One for which there may be no type; it ends at its first NUL."""
+        text = ffi.new("char**")
+        self._file._call(lib.sluice_get_text, self._owner, key, index, text)
+        return ffi.string(text[0]).decode("utf-8", "surrogateescape")
 
     def __contains__(self, name: object) -> bool:
         if not isinstance(name, str):

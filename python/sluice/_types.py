@@ -30,6 +30,9 @@ _NAMES = {number: name for name, number in _KINDS.items()}
 
 def type_of(dtype: np.dtype) -> int:
     """The sluice_type of a dtype; Error TYPE_MISMATCH where there is none."""
+    if dtype.kind == "S" and dtype.itemsize > lib.SLUICE_STRING_BYTES_MAX:
+        raise Error(Code.UNSUPPORTED, f"text of {dtype.itemsize} bytes an element: at most "
+                                      f"{lib.SLUICE_STRING_BYTES_MAX}")
     if dtype.kind == "S" and dtype.itemsize > 0:
         return lib.SLUICE_KIND_STRING + 256 * dtype.itemsize
     number = _KINDS.get(dtype.name)

@@ -25,6 +25,19 @@ def path(tmp_path):
     return path
 
 
+def test_texts_beyond_the_longest_type(tmp_path):
+    texts = ["\u00e9" + "a" * 9_000_000, "short"]
+    with sluice.open(tmp_path / "long.h5", "w", **QUICK) as out:
+        out.put("x", 1.0)
+        out.attrs["text"] = texts[0]
+        out.attrs["texts"] = texts
+        with pytest.raises(sluice.Error, match="8388607"):
+            out.put("long", np.zeros(1, "S8388608"))
+    with sluice.open(tmp_path / "long.h5") as f:
+        assert f.attrs["text"] == texts[0]
+        assert f.attrs["texts"] == texts
+
+
 def test_what_is_there(path):
     with sluice.open(path) as f:
         assert f.steps == 5 and {"x", "y", "scalar"} <= set(f) and len(f) == len(list(f))

@@ -1,4 +1,5 @@
 // The C interface: attributes.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -120,21 +121,25 @@ constexpr bool is_list = false;
 template <class T>
 constexpr bool is_list<std::vector<T>> = true;
 
+/// Of texts of so many bytes at most.
+Type text_type(std::size_t bytes) {
+  constexpr std::size_t most = SLUICE_STRING_BYTES_MAX;
+  return {Kind::string, static_cast<std::uint32_t>(std::clamp<std::size_t>(bytes, 1, most))};
+}
+
 /// Type and count of a value in the form of sluice_attribute_info.
 std::pair<Type, std::int64_t> described(const Value& value) {
   return std::visit(
       [](const auto& v) -> std::pair<Type, std::int64_t> {
         using V = std::decay_t<decltype(v)>;
         if constexpr (std::is_same_v<V, std::string>) {
-          return {{Kind::string, static_cast<std::uint32_t>(std::max<std::size_t>(1, v.size()))},
-                  SLUICE_SCALAR};
+          return {text_type(v.size()), SLUICE_SCALAR};
         } else if constexpr (std::is_same_v<V, std::vector<std::string>>) {
-          std::size_t longest = 1;
+          std::size_t longest = 0;
           for (const std::string& text : v) {
             longest = std::max(longest, text.size());
           }
-          return {{Kind::string, static_cast<std::uint32_t>(longest)},
-                  static_cast<std::int64_t>(v.size())};
+          return {text_type(longest), static_cast<std::int64_t>(v.size())};
         } else if constexpr (is_list<V>) {
           return {sluice::type_of<typename V::value_type>(), static_cast<std::int64_t>(v.size())};
         } else {

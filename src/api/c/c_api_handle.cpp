@@ -144,7 +144,9 @@ Type type_of_code(sluice_type code, const char* what) {
 
 sluice_type code_of_type(const Type& type) noexcept {
   const auto kind = static_cast<sluice_type>(type.kind);
-  return type.kind == Kind::string ? kind + 256 * static_cast<sluice_type>(type.bytes) : kind;
+  constexpr std::uint32_t most_bytes = SLUICE_STRING_BYTES_MAX;
+  const auto bytes = static_cast<sluice_type>(std::min(type.bytes, most_bytes));
+  return type.kind == Kind::string ? kind + 256 * bytes : kind;
 }
 
 void refuse_dims(int rank, const std::int64_t* numbers, const std::string& what) {

@@ -172,6 +172,7 @@ Mode mode_of(const char* text);
 Type type_of_code(sluice_type code, const char* what);
 /// The same without an exception: kind 0.
 Type loose_type(sluice_type code) noexcept;
+/// Of strings beyond the longest string type: that one.
 sluice_type code_of_type(const Type& type) noexcept;
 
 /// `rank` numbers as dimensions. Error invalid_argument for negative ones; `what()` names them.
