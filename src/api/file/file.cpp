@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <exception>
+#include <optional>
 
 #include "api/file/putting.hpp"
 #include "api/messages.hpp"
@@ -315,15 +316,14 @@ Variable File::find(const std::string& name) const {
     return impl().variable(impl().input().find(name));
   }
   const commit::Output& output = impl().output();
-  const auto& definitions = output.definitions();
-  const auto found =
-      std::find_if(definitions.begin(), definitions.end(), [&](const model::Definition& d) {
-        return d.name == name || output.description().is_nameless();
-      });
-  if (found == definitions.end()) {
+  if (output.description().is_nameless() && !output.definitions().empty()) {
+    return impl().variable(0);
+  }
+  const std::optional<std::uint32_t> found = output.description().find(name);
+  if (!found) {
     throw Error(Code::not_found, impl().path() + ": no variable " + name);
   }
-  return impl().variable(static_cast<std::uint32_t>(found - definitions.begin()));
+  return impl().variable(*found);
 }
 
 VariableInfo File::info(Variable variable) const {
@@ -353,9 +353,9 @@ namespace {
 
 const model::Attribute* find_attribute(const commit::Input& input, const std::string& owner,
                                        const std::string& name) {
-  for (const model::Attribute& attribute : input.attributes()) {
-    if (attribute.owner == owner && attribute.name == name) {
-      return &attribute;
+  for (const std::size_t i : input.attributes_of(owner)) {
+    if (input.attributes()[i].name == name) {
+      return &input.attributes()[i];
     }
   }
   return nullptr;
@@ -369,10 +369,9 @@ bool File::has_attribute(const std::string& owner, const std::string& name) cons
 
 std::vector<std::string> File::attribute_names(const std::string& owner) const {
   std::vector<std::string> names;
-  for (const model::Attribute& attribute : impl().input().attributes()) {
-    if (attribute.owner == owner) {
-      names.push_back(attribute.name);
-    }
+  const commit::Input& input = impl().input();
+  for (const std::size_t i : input.attributes_of(owner)) {
+    names.push_back(input.attributes()[i].name);
   }
   return names;
 }

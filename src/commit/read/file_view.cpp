@@ -136,6 +136,9 @@ FileView::FileView(Contents contents) : contents_(std::move(contents)) {
     }
   }
   index_names();
+  for (std::size_t i = 0; i < contents_.attributes.size(); ++i) {
+    by_owner_[contents_.attributes[i].owner].push_back(i);
+  }
 }
 
 void FileView::index_names() {
@@ -184,6 +187,12 @@ std::uint32_t FileView::find(const std::string& name) const {
   }
   throw Error(Code::not_found,
               contents_.path + ": no variable " + name + " (there are: " + names + ")");
+}
+
+const std::vector<std::size_t>& FileView::attributes_of(const std::string& owner) const {
+  static const std::vector<std::size_t> none;
+  const auto found = by_owner_.find(owner);
+  return found == by_owner_.end() ? none : found->second;
 }
 
 void FileView::keep_order_of(const FileView& old) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "codec/filter.hpp"
@@ -73,6 +74,8 @@ class FileView {
   model::Dims shape(std::uint32_t variable, std::uint64_t step) const;
   model::Dims shape_or_most(std::uint32_t variable, std::uint64_t step) const noexcept;
   std::uint32_t find(const std::string& name) const;
+  /// The attributes of an owner, as indices into those of contents().
+  const std::vector<std::size_t>& attributes_of(const std::string& owner) const;
   void keep_order_of(const FileView& old);
   /// The file, the variable and the step, for messages.
   std::string name_of(std::uint32_t variable, std::uint64_t step) const;
@@ -86,6 +89,7 @@ class FileView {
   Contents contents_;
   std::vector<double> times_;
   std::map<std::string, std::uint32_t> by_name_;
+  std::unordered_map<std::string, std::vector<std::size_t>> by_owner_;  ///< attributes
 };
 
 }  // namespace sluice::commit

@@ -41,6 +41,10 @@ class Input {
   const std::vector<model::Attribute>& attributes() const noexcept {
     return view_.contents().attributes;
   }
+  /// Those of an owner, as indices into attributes().
+  const std::vector<std::size_t>& attributes_of(const std::string& owner) const {
+    return view_.attributes_of(owner);
+  }
   const std::vector<CommitInfo>& commits() const noexcept { return view_.contents().commits; }
   std::uint64_t steps() const noexcept { return view_.contents().steps; }
   /// NaN if none was given.

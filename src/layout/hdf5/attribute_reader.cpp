@@ -95,16 +95,26 @@ herr_t take_attribute(hid_t object, const char* name, const H5A_info_t*, void* i
 
 }  // namespace
 
+std::unordered_set<std::string_view> AttributeReader::in_steps() const {
+  std::unordered_set<std::string_view> names;
+  for (const StoredVariable& variable : variables_) {
+    if (variable.definition.stepped && is_grouped(file_.log.profile)) {
+      names.insert(variable.definition.name);
+    }
+  }
+  return names;
+}
+
 std::string AttributeReader::object_of(const std::string& owner) const {
+  return object_of(owner, in_steps());
+}
+
+std::string AttributeReader::object_of(const std::string& owner,
+                                       const std::unordered_set<std::string_view>& in_steps) const {
   if (owner.empty()) {
     return "/";
   }
-  const bool is_in_steps =
-      is_grouped(file_.log.profile) &&
-      std::any_of(variables_.begin(), variables_.end(), [&](const StoredVariable& variable) {
-        return variable.definition.stepped && variable.definition.name == owner;
-      });
-  if (is_in_steps) {
+  if (in_steps.count(owner) != 0) {
     return prototype_path(owner);
   }
   if (file_.log.profile == Profile::openpmd && openpmd::is_of_iteration(owner)) {
@@ -175,8 +185,9 @@ std::vector<model::Attribute> AttributeReader::read(std::vector<UnreadableDatase
   const Profile profile = file_.log.profile;
   std::vector<model::Attribute> attributes;
   const Lists into{attributes, unread};
+  const std::unordered_set<std::string_view> in_steps = this->in_steps();
   for (const std::string& owner : owners()) {
-    const std::string path = object_of(owner);
+    const std::string path = object_of(owner, in_steps);
     if (path.empty() || (profile == Profile::vtkhdf && vtkhdf::is_bookkeeping(owner))) {
       continue;
     }

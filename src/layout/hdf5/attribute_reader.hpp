@@ -7,6 +7,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "layout/catalog.hpp"
@@ -34,6 +36,10 @@ class AttributeReader {
     std::vector<model::Attribute>& attributes;
     std::vector<UnreadableDataset>& unread;
   };
+  /// Variables that have an object in the group of each step.
+  std::unordered_set<std::string_view> in_steps() const;
+  std::string object_of(const std::string& owner,
+                        const std::unordered_set<std::string_view>& in_steps) const;
   std::vector<std::string> owners() const;
   void take(const std::string& path, const std::string& owner, const Lists& into) const;
   void take_those_of_times(const Lists& into) const;

@@ -1,6 +1,8 @@
 #include "layout/hdf5/planned_attributes.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 #include "layout/hdf5/attributes.hpp"
@@ -10,20 +12,36 @@
 namespace sluice::layout::hdf5 {
 
 void PlannedAttributes::apply(bool has_time) {
-  for (auto at = waiting_.begin(); at != waiting_.end();) {
-    if (apply(*at, has_time)) {
-      applied_.push_back(std::move(*at));
-      at = waiting_.erase(at);
-    } else {
-      ++at;  // until a commit creates its owner
-    }
+  if (waiting_.empty()) {
+    return;
   }
+  Numbers numbers;
+  for (std::uint32_t v = 0; v < variables_.size(); ++v) {
+    numbers.emplace(variables_.definition(v).name, v);
+  }
+  auto kept = waiting_.begin();  // until a commit creates their owner
+  auto at = kept;
+  try {
+    for (; at != waiting_.end(); ++at) {
+      if (apply(*at, numbers, has_time)) {
+        applied_.push_back(std::move(*at));
+      } else if (kept++ != at) {
+        *std::prev(kept) = std::move(*at);
+      }
+    }
+  } catch (...) {
+    waiting_.erase(kept, at);
+    throw;
+  }
+  waiting_.erase(kept, at);
 }
 
-bool PlannedAttributes::apply(const model::Attribute& attribute, bool has_time) {
+bool PlannedAttributes::apply(const model::Attribute& attribute, const Numbers& numbers,
+                              bool has_time) {
   const Profile profile = file_.profile();
   const std::string& owner = attribute.owner;
-  const auto known = variables_.find(owner);
+  const auto found = numbers.find(owner);
+  const auto known = found == numbers.end() ? std::nullopt : std::optional(found->second);
   std::string path = owner.empty() ? "/" : owner;
   if (owner == time_name && !known && !has_time) {
     if (!is_grouped(profile) || is_iteration(profile, attribute)) {
