@@ -1,6 +1,8 @@
 // The list of formats: the format of a path and options, and what each refuses.
 #include "layout/formats/formats.hpp"
 
+#include <numeric>
+
 #include "layout/formats/stores.hpp"
 #include "layout/local_files.hpp"
 #include "layout/openpmd/attributes.hpp"
@@ -200,6 +202,34 @@ TEST(Formats, AFileIsWhatItsFirstBytesSay) {
                    files.open(transport, "file.hdf5", Mode::append, options_of("hdf5", "grouped"));
                  }),
                  Code::unsupported, {"grouped", "stacked"});
+  });
+}
+
+TEST(Formats, AttributesOfAnyLengthAreReadBack) {
+  LocalFiles files;
+  files.run(1, [&](exec::Transport& transport) {
+    for (const layout::Format* row : layout::formats()) {
+      const layout::Format& format = *row;
+      if (format.has_grammar || !format.attributes || format.is_store()) {
+        continue;  // the documents of stores take seconds
+      }
+      const std::string path = std::string("long.") + format.name;
+      std::vector<double> values((1 << 20) + 1);
+      std::iota(values.begin(), values.end(), 0.5);
+      const std::string text(1 << 20, 'x');
+      File out =
+          files.open(transport, path, Mode::write, options_of(format.option, format.hdf5_layout));
+      const auto v = out.define<double>("v", {1});
+      out.put(v, values.data());
+      out.set_attribute("", "many", values);
+      out.set_attribute("v", "many", values);
+      out.set_attribute("v", "text", text);
+      out.close();
+      File in = files.open(transport, path, Mode::read);
+      EXPECT_TRUE(in.attribute("", "many") == Value(values)) << format.name;
+      EXPECT_TRUE(in.attribute("v", "many") == Value(values)) << format.name;
+      EXPECT_TRUE(in.attribute("v", "text") == Value(text)) << format.name;
+    }
   });
 }
 

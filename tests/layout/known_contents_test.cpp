@@ -149,6 +149,27 @@ Contents read_back(storage::File& file, Profile profile) {
   return hdf5::contents_of(hdf5.get(), file, profile, nullptr);
 }
 
+TEST(Contents, OfAnyNumberAreReadBack) {
+  test::LocalFiles files;
+  write_file(files, "f.h5", Profile::stacked, 1);
+  Contents many;
+  for (std::uint64_t i = 0; i < (1 << 19) + 1; ++i) {  // two words of the attribute for each
+    many[i << 20] = i;
+  }
+  {
+    const auto file = files.storage()->open("f.h5", storage::Access::read_write);
+    DriverState state;
+    state.file = file.get();
+    state.writable = true;
+    state.is_direct = true;
+    const Handle access = access_list(state);
+    const Handle hdf5 = own(H5Fopen("f.h5", H5F_ACC_RDWR, access.get()), "f.h5");
+    write_contents(hdf5.get(), many);
+  }
+  const auto file = files.storage()->open("f.h5", storage::Access::read);
+  EXPECT_EQ(recorded_in(*file), many);
+}
+
 class FilesAlike : public testing::TestWithParam<Profile> {};
 
 TEST_P(FilesAlike, HoldWhatIsReadBack) {

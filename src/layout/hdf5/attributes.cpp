@@ -184,8 +184,24 @@ AttributeValue read_text(hid_t attribute, hid_t type, hid_t space, bool scalar, 
   return text_value(std::move(texts), scalar);
 }
 
-/// Larger attributes are not loaded: no tool writes them, and a damaged file may claim any size.
-constexpr hssize_t largest_attribute_elements = 1 << 20;
+/// A damaged file may claim any size: beyond so many elements, that they fit the file is looked at
+/// before memory is taken for them.
+constexpr hssize_t always_plausible_elements = 1 << 20;
+
+void require_plausible(hid_t attribute, hid_t type, hssize_t points, const std::string& what) {
+  if (points <= always_plausible_elements) {
+    return;
+  }
+  const Handle file = own(H5Iget_file_id(attribute), what);
+  hsize_t file_bytes = 0;
+  check(H5Fget_filesize(file.get(), &file_bytes), what);
+  const std::size_t each = H5Tget_size(type);
+  if (each == 0 || static_cast<hsize_t>(points) > file_bytes / each) {
+    throw Error(Code::damaged, what + " claims " + std::to_string(points) + " elements of " +
+                                   std::to_string(each) + " bytes in a file of " +
+                                   std::to_string(file_bytes));
+  }
+}
 
 }  // namespace
 
@@ -223,9 +239,10 @@ std::optional<AttributeValue> read_attribute(hid_t owner, const std::string& nam
   if (is_null && kind == H5T_STRING) {
     return std::string();  // netCDF's empty text
   }
-  if (points > largest_attribute_elements || is_null) {
+  if (is_null) {
     return std::nullopt;
   }
+  require_plausible(attribute.get(), type.get(), points, what);
   const auto count = static_cast<std::size_t>(points);
   if (kind == H5T_STRING) {
     return read_text(attribute.get(), type.get(), space.get(), scalar, count);
