@@ -180,9 +180,14 @@ std::uint64_t PartsIndex::commit(const std::vector<model::Definition>& definitio
     set.variables.push_back({definitions[v].name, definitions[v].stepped});
   }
   std::map<std::uint32_t, std::vector<std::byte>> scalars = scalars_;
+  PartNumbers numbers;
+  numbers.reserve(set.parts.size() + news.size());
+  for (std::uint32_t p = 0; p < set.parts.size(); ++p) {
+    numbers.emplace(set.parts[p].id, p);
+  }
   for (const PartNews& one : news) {
     if (one.wrote) {
-      enter(set, one, steps_, last);
+      enter(set, one, numbers, last);
       for (const PartNews::Scalar& scalar : one.scalars) {
         scalars[scalar.variable] = scalar.bytes;
       }
@@ -220,18 +225,31 @@ std::uint64_t PartsIndex::commit(const std::vector<model::Definition>& definitio
   return steps - (commit.is_step ? 1 : 0);
 }
 
-void PartsIndex::enter(PartSet& set, const PartNews& news, std::uint64_t step,
-                       std::map<Key, Last>& last) const {
-  layout::Part part = news.part;
-  part.path = layout::name_in_index(path_, part.path);
-  const auto known = std::find_if(set.parts.begin(), set.parts.end(),
-                                  [&](const layout::Part& p) { return p.id == part.id; });
-  const auto number = static_cast<std::uint32_t>(known - set.parts.begin());
-  if (known == set.parts.end()) {
+namespace {
+
+/// The number of a part, which is added if it is new.
+std::uint32_t enter_part(PartSet& set, const layout::Part& part, const std::string& index_path,
+                         PartNumbers& numbers) {
+  const auto [known, is_new] =
+      numbers.emplace(part.id, static_cast<std::uint32_t>(set.parts.size()));
+  if (is_new) {
     set.parts.push_back(part);
-  } else {
-    *known = part;
+    set.parts.back().path = layout::name_in_index(index_path, part.path);
+  } else {  // its file is where it was
+    layout::Part& present = set.parts[known->second];
+    present.commits = part.commits;
+    present.stamp_ns = part.stamp_ns;
+    present.bytes = part.bytes;
   }
+  return known->second;
+}
+
+}  // namespace
+
+void PartsIndex::enter(PartSet& set, const PartNews& news, PartNumbers& numbers,
+                       std::map<Key, Last>& last) const {
+  const std::uint64_t step = steps_;
+  const std::uint32_t number = enter_part(set, news.part, path_, numbers);
   for (const std::uint32_t variable : news.same) {
     for (Place& place : last[{number, variable}].places) {
       if (place.number != no_number) {

@@ -19,6 +19,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "commit/parts/parts_writer.hpp"
@@ -28,6 +29,9 @@
 #include "storage/storage.hpp"
 
 namespace sluice::commit {
+
+/// The numbers of a set's parts by their ids: with as many parts as ranks, none is searched for.
+using PartNumbers = std::unordered_map<std::uint64_t, std::uint32_t>;
 
 class PartsIndex {
  public:
@@ -100,7 +104,8 @@ class PartsIndex {
   using Key = std::pair<std::uint32_t, std::uint32_t>;    ///< part, variable
 
   void load();
-  void enter(layout::PartSet& set, const PartNews& news, std::uint64_t step,
+  /// The changes of a commit by one group.
+  void enter(layout::PartSet& set, const PartNews& news, PartNumbers& numbers,
              std::map<Key, Last>& last) const;
   /// The next step has of these variables what step number `from` has.
   void share(layout::PartSet& set, const std::vector<std::uint32_t>& shared,
