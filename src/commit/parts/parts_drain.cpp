@@ -7,6 +7,7 @@
 #include "commit/publish/damage.hpp"
 #include "commit/publish/parts_files.hpp"
 #include "exec/transport/agree.hpp"
+#include "model/bytes.hpp"
 #include "storage/background_thread.hpp"
 #include "storage/calls.hpp"
 
@@ -45,32 +46,66 @@ PartsDrain::~PartsDrain() {
   }
 }
 
-/// Of the ranks that see a part whole the first one copies it.
+/// Every rank looks for its share: were it for all, a save of many ranks with a part each would be
+/// as many look-ups as the square of their number. Of the ranks that see a part whole the first
+/// one copies it.
 void PartsDrain::choose(exec::Transport& transport) {
-  std::vector<std::int64_t> first;
-  const auto failure = exec::failure_of([&] {
-    for (const std::size_t part : away_) {
-      first.push_back(transport.size());
-      try {
-        check_part(storage_, index_path_, set_, part);
-        first.back() = transport.rank();
-      } catch (const Error& e) {
-        if (!is_of_lost_part(e.code())) {
-          throw;
-        }
-        why_lost_ = why_lost_.empty() ? e.what() : why_lost_;
-      }
-    }
+  if (away_.empty()) {
+    return;
+  }
+  std::vector<std::int64_t> first(away_.size(), transport.size());
+  const auto is_open = [&](std::int64_t rank) { return rank == transport.size(); };
+  auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
+    out.put(is_seen_by_all(storage_, path_away(index_path_, set_.parts[away_.front()])));
   });
-  exec::agree(transport, failure);
-  transport.allreduce(first, exec::Op::min);
+  if (in.get<bool>()) {
+    look(transport, exec::share_of_all(transport), first);
+  }
+  if (std::any_of(first.begin(), first.end(), is_open)) {
+    look(transport, exec::share_of_node(transport), first);
+  }
   for (std::size_t i = 0; i < away_.size(); ++i) {
-    if (first[i] == transport.size()) {
+    if (is_open(first[i])) {
       lost_.push_back(away_[i]);
     } else if (first[i] == transport.rank()) {
       own_.push_back(away_[i]);
     }
   }
+  if (!lost_.empty()) {
+    auto why = exec::on_root(transport, [&](model::ByteWriter& out) { out.put(why_lost_here()); });
+    why_lost_ = why.get_string();
+  }
+}
+
+/// Collective. Looks for those of which none was found that are this rank's share.
+void PartsDrain::look(exec::Transport& transport, const exec::Share& share,
+                      std::vector<std::int64_t>& first) {
+  std::vector<std::int64_t> found = first;
+  exec::together(transport, [&] {
+    for (std::size_t i = share.place; i < away_.size(); i += share.ranks) {
+      try {
+        if (first[i] == transport.size()) {
+          check_part(storage_, index_path_, set_, away_[i]);
+          found[i] = transport.rank();
+        }
+      } catch (const Error& e) {
+        if (!is_of_lost_part(e.code())) {
+          throw;
+        }
+      }
+    }
+  });
+  transport.allreduce(found, exec::Op::min);
+  first = std::move(found);
+}
+
+std::string PartsDrain::why_lost_here() const {
+  try {
+    check_part(storage_, index_path_, set_, lost_.front());
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";  // it is there again
 }
 
 void PartsDrain::work() noexcept {
@@ -136,7 +171,7 @@ std::vector<std::string> PartsDrain::places() {
     paths.push_back(path_away(index_path_, part));
   }
   for (const std::size_t part : away_) {
-    if (std::find(lost_.begin(), lost_.end(), part) == lost_.end()) {
+    if (!std::binary_search(lost_.begin(), lost_.end(), part)) {
       paths[part] = path_at_home(index_path_, set_.parts[part]);
     }
   }

@@ -1,10 +1,12 @@
 // Bringing the parts of a set that lie elsewhere, such as on node-local storage, into
 // `<index>.parts` while the run goes on.
 //
-// A part is copied by one rank that sees it: under a temporary name, synced, then given its own.
-// The rank that holds the index names the new places when all copies are there
-// (PartsIndex::move_parts), and only then the copied parts go. A crash in between leaves an index
-// that is whole, and copies that the next attempt takes over or replaces.
+// Where all nodes should see the same files, one of all ranks looks for a part; what that one does
+// not see, and elsewhere every part, one rank of each node looks for. A part is copied by one rank
+// that sees it: under a temporary name, synced, then given its own. The rank that holds the index
+// names the new places when all copies are there (PartsIndex::move_parts), and only then the copied
+// parts go. A crash in between leaves an index that is whole, and copies that the next attempt
+// takes over or replaces.
 //
 // Invariants: a part is copied only after it was found to be the one that the index means; a file
 // that has the name of a copy is removed only if it is of this set and lies in `<index>.parts`,
@@ -18,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "exec/transport/transport.hpp"
+#include "exec/transport/node_share.hpp"
 #include "layout/part_set.hpp"
 #include "storage/storage.hpp"
 
@@ -38,7 +40,7 @@ class PartsDrain {
 
   /// Parts that no rank sees as the index knows them: the same on every rank.
   const std::vector<std::size_t>& lost() const noexcept { return lost_; }
-  /// Why the first of them is lost, on a rank that looked for it.
+  /// Why the first of them is lost, as rank 0 sees it: the same on every rank.
   const std::string& why_lost() const noexcept { return why_lost_; }
   /// Local. Has this rank copied its own, or failed?
   bool is_done() const noexcept { return is_done_; }
@@ -52,6 +54,8 @@ class PartsDrain {
 
  private:
   void choose(exec::Transport& transport);
+  void look(exec::Transport& transport, const exec::Share& share, std::vector<std::int64_t>& first);
+  std::string why_lost_here() const;
   void work() noexcept;
   void copy(std::size_t part);
   void make_way(std::size_t part);

@@ -15,6 +15,7 @@
 #include "commit/publish/journal.hpp"
 #include "commit/publish/recovery.hpp"
 #include "exec/transport/agree.hpp"
+#include "exec/transport/node_share.hpp"
 #include "layout/hdf5/part_identity.hpp"
 #include "storage/calls.hpp"
 
@@ -123,6 +124,15 @@ void check_part(storage::Storage& storage, const std::string& index_path, const 
   }
 }
 
+bool is_seen_by_all(storage::Storage& storage, const std::string& path) {
+  std::filesystem::path present = storage::absolute_path(path);
+  while (present.has_relative_path() && !storage.exists(present.string())) {
+    present = present.parent_path();
+  }
+  const model::Reach reach = storage.file_system(present.string()).reach;
+  return reach == model::Reach::server || reach == model::Reach::parallel;
+}
+
 std::string path_at_home(const std::string& index_path, const Part& part) {
   return parts_folder(index_path, "") + "/" + part.path.substr(part.path.rfind('/') + 1);
 }
@@ -143,11 +153,12 @@ std::vector<std::size_t> find_absent_parts(exec::Transport& transport, storage::
                                            const std::string& index_path, const PartSet& set) {
   const std::vector<std::size_t> away = parts_away(set, index_path);
   std::vector<std::int64_t> is_absent(set.parts.size(), 0);
+  const exec::Share of_all = exec::share_of_all(transport);
+  const exec::Share of_node = away.empty() ? of_all : exec::share_of_node(transport);
   exec::together(transport, [&] {
-    const auto ranks = static_cast<std::size_t>(transport.size());
     for (std::size_t p = 0; p < set.parts.size(); ++p) {
       const bool is_away = std::ranges::binary_search(away, p);
-      if (!is_away && p % ranks != static_cast<std::size_t>(transport.rank())) {
+      if (!(is_away ? of_node : of_all).has(p)) {
         continue;
       }
       try {
@@ -172,8 +183,8 @@ std::vector<std::size_t> find_absent_parts(exec::Transport& transport, storage::
 void check_parts(exec::Transport& transport, storage::Storage& storage,
                  const std::string& index_path, const PartSet& set, bool recovers) {
   exec::together(transport, [&] {
-    const auto ranks = static_cast<std::size_t>(transport.size());
-    for (auto p = static_cast<std::size_t>(transport.rank()); p < set.parts.size(); p += ranks) {
+    const exec::Share share = exec::share_of_all(transport);
+    for (std::size_t p = share.place; p < set.parts.size(); p += share.ranks) {
       const std::string path = layout::part_path(index_path, set.parts[p].path);
       check_part(storage, index_path, set, p);
       if (recovers && is_unfinished(storage, path)) {

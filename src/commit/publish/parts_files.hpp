@@ -43,13 +43,18 @@ void check_part(storage::Storage& storage, const std::string& index_path,
 void check_parts(exec::Transport& transport, storage::Storage& storage,
                  const std::string& index_path, const layout::PartSet& set, bool recovers);
 
+/// Local. Should every node see what this one sees at `path`? By the file system there, or, where
+/// that does not exist yet, of the folder in which it will be made. A hint.
+bool is_seen_by_all(storage::Storage& storage, const std::string& path);
+
 /// The path of a part in `<index>.parts`, wherever it is now.
 std::string path_at_home(const std::string& index_path, const layout::Part& part);
 /// The parts of a set that are not in the folder of its index, or in `<index>.parts`, such as those
 /// on node-local storage: by number.
 std::vector<std::size_t> parts_away(const layout::PartSet& set, const std::string& index_path);
 /// Collective: check_parts() of the others, without recovery. Returns those of parts_away() that
-/// some rank does not find as the index knows them, or may not read: the same on every rank.
+/// some node does not find as the index knows them, or may not read: the same on every rank. The
+/// ranks of a node share the look-ups.
 std::vector<std::size_t> find_absent_parts(exec::Transport& transport, storage::Storage& storage,
                                            const std::string& index_path,
                                            const layout::PartSet& set);
