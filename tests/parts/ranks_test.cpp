@@ -1,5 +1,6 @@
 // What a set of parts costs with as many parts as ranks: nothing is searched for among all parts,
 // or done by every rank, that one of them can do.
+#include <atomic>
 #include <cstdio>
 #include <ctime>
 #include <set>
@@ -173,6 +174,55 @@ TEST(Ranks, AllSayWhichPartIsLost) {
       EXPECT_NE(why.find("-000004.h5 is missing"), std::string::npos) << why;
     }
   }
+}
+
+// -- the folder of the parts ----------------------------------------------------------------------
+
+/// Counts how often the folder of the parts is made, and its name synced.
+class CountsFolders final : public storage::ObservingStorage {
+ public:
+  CountsFolders(std::shared_ptr<storage::Storage> disk, std::atomic<int>& made,
+                std::atomic<int>& synced)
+      : ObservingStorage(std::move(disk)), made_(made), synced_(synced) {}
+  void make_folder(const std::string& name) override {
+    ++made_;
+    ObservingStorage::make_folder(name);
+  }
+  void sync_directory(const std::string& name) override {
+    synced_ += name == "out.h5.parts" ? 1 : 0;
+    ObservingStorage::sync_directory(name);
+  }
+
+ private:
+  std::atomic<int>& made_;
+  std::atomic<int>& synced_;
+};
+
+/// How often it is made, which is how often its name is synced.
+int folders_made(storage::MemoryOptions of_disk, int ranks_per_node) {
+  const auto disk = storage::make_memory(of_disk);
+  std::atomic<int> made = 0;
+  std::atomic<int> synced = 0;
+  Options options = SetKind{}.options();
+  options.durability = Durability::step;
+  exec::run_local(ranks, 5,
+                  [&](exec::Transport& transport) {
+                    File out =
+                        open_file(transport, std::make_shared<CountsFolders>(disk, made, synced),
+                                  path, Mode::write, options);
+                    steps.write(out, transport);
+                    out.close();
+                  },
+                  {.ranks_per_node = ranks_per_node});
+  expect_set(2, disk, path, steps);
+  EXPECT_EQ(synced, made);
+  return made;
+}
+
+TEST(Ranks, LeaveTheFolderOfThePartsToTheFirstOneWhereAllSeeIt) {
+  EXPECT_EQ(folders_made({}, 0), 2) << "one node: by the opening, and before the first part";
+  EXPECT_EQ(folders_made(parallel, ranks_of_node), 2) << "two nodes, one file system";
+  EXPECT_EQ(folders_made({}, ranks_of_node), ranks) << "it may be one on each node";
 }
 
 }  // namespace

@@ -119,6 +119,20 @@ std::vector<std::uint32_t> leave_out_unchanged(exec::Transport& transport, Block
   return shared;
 }
 
+/// On rank 0. Makes the folder of the parts if it is one for all groups, and tells what it is: each
+/// of many would make, sync and look at the same.
+void make_folder_for_all(const exec::Transport& transport, storage::Storage& storage,
+                         const PartsPlace& place, bool may_be_one, Durability durability,
+                         model::ByteWriter& out) {
+  const bool is_one =
+      may_be_one && (transport.nodes() <= 1 || is_seen_by_all(storage, place.folder));
+  out.put(is_one);
+  if (is_one) {
+    make_parts_folder(storage, place, durability);
+    PlaceFacts::of(storage, place.folder).write_to(out);
+  }
+}
+
 }  // namespace
 
 PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
@@ -147,6 +161,8 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
       d.write_to(out);
     }
     out.put(index_->set().words());
+    const bool may_be_one = group.count > 1;
+    make_folder_for_all(transport, storage, place_, may_be_one, options.durability, out);
   });
   const layout::Format& format = format_as(in.get<Profile>(), path, options);
   auto steps = in.get<std::uint64_t>();
@@ -157,6 +173,9 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
     known.push_back(model::Definition::read_from(in));
   }
   const auto set = layout::PartSet::from_words(in.get_vector<std::uint64_t>(), path);
+  if (in.get<bool>() && group.number != 0) {
+    place_.made = PlaceFacts::read_from(in);
+  }
   check_parts(transport, storage, path, set, true);
   if (opening == Opening::append && options.restart_after >= 0) {
     steps = drop_later_steps(steps, options);

@@ -159,21 +159,36 @@ std::vector<PartsWriter::Written> PartsWriter::agree(const std::vector<Definitio
   return written;
 }
 
+namespace {
+
+void refuse_link(storage::Storage& storage, const std::string& folder) {
+  if (storage.is_link(folder)) {
+    throw Error(Code::permission, folder +
+                                      ": is a symbolic link, and parts are written through none: "
+                                      "set parts_dir to the folder that it leads to");
+  }
+}
+
+}  // namespace
+
+void make_parts_folder(storage::Storage& storage, const PartsPlace& place, Durability durability) {
+  storage.make_folder(place.folder);
+  refuse_link(storage, place.folder);
+  if (durability != Durability::none && !place.is_lasting) {
+    storage.sync_directory(place.folder);  // otherwise a crash may remove that of a valid index
+  }
+}
+
 void PartsWriter::make_file() {
   auto in = exec::on_root(group_, [&](model::ByteWriter& out) {
-    storage_.make_folder(place_.folder);
-    if (storage_.is_link(place_.folder)) {
-      throw Error(Code::permission, place_.folder +
-                                        ": is a symbolic link, and parts are written through none: "
-                                        "set parts_dir to the folder that it leads to");
-    }
-    if (options_.durability != Durability::none && !place_.is_lasting) {
-      // Otherwise a crash may remove the folder of a valid index.
-      storage_.sync_directory(place_.folder);
+    if (place_.made) {
+      refuse_link(storage_, place_.folder);
+    } else {
+      make_parts_folder(storage_, place_, options_.durability);
     }
     const std::string path = free_path();
     out.put(path);
-    PlaceFacts::of(storage_, path).write_to(out);
+    (place_.made ? *place_.made : PlaceFacts::of(storage_, path)).write_to(out);
     out.put(place_.number);
     out.put(draw_id());
   });

@@ -58,7 +58,13 @@ struct PartsPlace {
   std::uint64_t number = 0;  ///< of the next part
   std::uint64_t stride = 1;  ///< between the numbers of one group: how many groups there are
   bool is_lasting = false;   ///< is the folder on stable storage, with a part of the set in it?
+  /// Of the folder, where another group makes it for this one.
+  std::optional<PlaceFacts> made = std::nullopt;
 };
+
+/// Local. Makes the folder of the parts; with `durability` other than none its name is durable.
+/// Error permission if it is a symbolic link.
+void make_parts_folder(storage::Storage& storage, const PartsPlace& place, Durability durability);
 
 class PartsWriter {
  public:
