@@ -1,5 +1,8 @@
 // Locates requested elements: the same placement, with its checksum records, on every rank, by one
 // message from the rank that has the metadata.
+//
+// Invariant: of a variable with more records than a message to all ranks should hold, a rank gets
+// those that meet its own box, unless the boxes overlap so much that all records take less.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +29,13 @@ struct Wanted {
 struct Located : Wanted {
   layout::EncodedTiles tiles = {};  ///< without sizes where nothing is encoded
   RecordSet records = {};  ///< those that overlap the region (for compressed ones, its tiles)
+  /// Are there so many that `records` may be only those that meet this rank's box? The same on
+  /// every rank.
+  bool is_many = false;
+  bool is_in_tiles = true;  ///< of many: is each of them all in one tile that exists?
 
   const layout::Placement& placement() const noexcept { return tiles.placement; }
-  /// Does it cover the requested region?
+  /// Does it cover the requested region, for any box?
   bool answers(const Wanted& wanted) const;
 };
 
@@ -39,13 +46,27 @@ class Locator {
       : transport_(transport), view_(view), root_(root) {}
 
   /// Collective. Locates variables with addresses, in their order; valid until the next call.
-  std::span<const Located> locate(std::span<const Wanted> wanted);
+  /// `own`: of each the box that this rank reads; without them every rank gets all records.
+  std::span<const Located> locate(std::span<const Wanted> wanted,
+                                  std::span<const model::Box> own = {});
+  /// Collective. All records of the region, on every rank, of what was located as number `i`.
+  void complete(std::size_t i);
+  /// Local. Forgets what was located if there were many records.
+  void forget_many() noexcept;
   /// Collective. The same for a compressed variable, whose tiles differ in size.
   const Located& locate_encoded(const Wanted& wanted);
 
  private:
-  /// On rank 0: the message to the others.
-  void describe(const Wanted& wanted, model::ByteWriter& out);
+  /// On rank 0: the message to the others. With more than `most_records` these are not in it.
+  /// Returns how many are.
+  std::size_t describe(const Wanted& wanted, std::size_t most_records, model::ByteWriter& out);
+  /// Collective. The records that each rank needs, where there are many.
+  void deal(std::span<const model::Box> own, std::vector<Located>& located);
+  void deal_one(std::span<const model::Box> boxes, Located& located);
+  /// On rank 0: to each rank the records that meet its box, of those of `boxes`. False: altogether
+  /// they would be several times as many as there are.
+  bool cut_up(const Wanted& wanted, std::span<const model::Box> boxes,
+              std::vector<exec::Parcel>& parcels);
   void describe_encoded(const Wanted& wanted, model::ByteWriter& out);
   std::vector<Record> records_in(const Wanted& wanted, const model::Box& region);
 

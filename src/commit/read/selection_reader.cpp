@@ -28,9 +28,12 @@ constexpr std::uint64_t smallest_window_bytes = 4 << 10;
 constexpr std::uint64_t largest_window_bytes = 8 << 20;
 
 /// The records that overlap the region, as exec::read_in_rounds needs them; empty if one is not in
-/// a single existing tile. The same on every rank.
+/// a single existing tile. The same on every rank; of many records those that this rank has.
 std::optional<std::vector<exec::CheckedPiece>> checked_pieces(const Located& located,
                                                               const Box& region) {
+  if (!located.is_in_tiles) {
+    return std::nullopt;
+  }
   std::vector<exec::CheckedPiece> checked;
   for (const Record* record : located.records.overlapping(region)) {
     const auto pieces = layout::cut(located.placement(), record->box);
@@ -126,14 +129,16 @@ void SelectionReader::get(std::span<const GetRequest> requests, const std::excep
 void SelectionReader::get_by_address(std::span<const GetRequest> requests,
                                      std::span<const std::optional<Box>> regions) {
   std::vector<Wanted> wanted;
+  std::vector<Box> own;
   std::vector<Reading> readings;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (regions[i] && context_.view[requests[i].variable].has_addresses()) {
       wanted.push_back({requests[i].variable, requests[i].step, *regions[i]});
+      own.push_back(requests[i].box);
       readings.push_back({&requests[i], nullptr, *regions[i], {}});
     }
   }
-  const std::span<const Located> located = locator_.locate(wanted);
+  const std::span<const Located> located = locator_.locate(wanted, own);
   for (std::size_t i = 0; i < readings.size(); ++i) {
     readings[i].located = &located[i];
     readings[i].records = checked_pieces(located[i], readings[i].region);
@@ -151,9 +156,14 @@ void SelectionReader::get_by_address(std::span<const GetRequest> requests,
   }
   for (std::size_t i = 0; i < readings.size(); ++i) {
     if (is_in_two_phases[i]) {
+      if (located[i].is_many) {
+        locator_.complete(i);
+        readings[i].records = checked_pieces(located[i], readings[i].region);
+      }
       get_in_two_phases(readings[i]);
     }
   }
+  locator_.forget_many();
 }
 
 std::vector<bool> SelectionReader::choose_two_phases(std::span<const Reading> readings) {

@@ -39,8 +39,8 @@ class SelectionReader {
   CheckedReader& checked() noexcept { return checked_; }
 
  private:
-  /// A request for what was located; `records`: those that overlap the region, for two-phase
-  /// reading.
+  /// A request for what was located; `records`: those that overlap the region (of many, until the
+  /// locator has completed them: this rank's box), for two-phase reading.
   struct Reading {
     const GetRequest* request = nullptr;
     const Located* located = nullptr;
