@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "commit/read/mapping_list.hpp"
 #include "storage/calls.hpp"
 
 namespace sluice::layout {
@@ -49,6 +50,22 @@ TEST(PartSet, WordsHoldEverything) {
   EXPECT_EQ(again.mappings[0].first_row, 1u);
   EXPECT_TRUE(again.mappings[1] == set.mappings[1]);
   EXPECT_EQ(again.words(), set.words());
+}
+
+TEST(PartSet, AListForReadersGivesTheMappingsBack) {
+  const PartSet set = sample();
+  const commit::MappingList list(set.mappings);
+  ASSERT_EQ(list.size(), set.mappings.size());
+  std::size_t m = 0;
+  for (const Mapping& mapping : list) {
+    EXPECT_TRUE(mapping == set.mappings[m]);
+    EXPECT_EQ(list.variable(m), mapping.variable);
+    for (const std::uint64_t step : {0, 2, 3, 11, 12}) {
+      EXPECT_EQ(list.holds(m, step), mapping.holds(step));
+    }
+    ++m;
+  }
+  EXPECT_EQ(m, set.mappings.size());
 }
 
 TEST(PartSet, AnyChangedOrMissingWordIsDamage) {

@@ -80,7 +80,7 @@ void Input::open_parts(std::span<const std::uint64_t> words, NeededParts needed)
 
 std::string Input::absent_part(std::uint64_t step) const {
   for (const std::size_t part : absent_) {
-    for (const layout::Mapping& mapping : set()->mappings) {
+    for (const layout::Mapping& mapping : mappings()) {
       if (mapping.part == part &&
           (!set()->variables[mapping.variable].stepped || mapping.holds(step))) {
         return layout::part_path(path(), set()->parts[part].path);

@@ -80,8 +80,10 @@ class Input {
   /// catalog.
   bool follow() { return root_->follow(); }
 
-  /// Of the index of a set of parts: the set; nullptr for ordinary files.
+  /// Of the index of a set of parts: the set, without its mappings; nullptr for ordinary files.
   const layout::PartSet* set() const noexcept { return parts_ ? &parts_->set() : nullptr; }
+  /// The mappings of the set, for which set() is not null.
+  const MappingList& mappings() const noexcept { return parts_->mappings(); }
   /// The path of a part that the step needs and that is not there for every rank; "": they are.
   /// The same on every rank.
   std::string absent_part(std::uint64_t step) const;

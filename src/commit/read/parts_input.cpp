@@ -50,11 +50,13 @@ PartsInput::PartsInput(storage::Storage& storage, const std::string& index_path,
       storage_(storage::make_self_storage(storage)),
       index_path_(index_path),
       set_(std::move(set)),
+      mappings_(set_.mappings),
       options_(options),
       alone_(exec::make_solo()),
       by_variable_(set_.variables.size()) {
-  for (std::uint32_t m = 0; m < set_.mappings.size(); ++m) {
-    by_variable_[set_.mappings[m].variable].push_back(m);
+  set_.mappings = {};
+  for (std::uint32_t m = 0; m < mappings_.size(); ++m) {
+    by_variable_[mappings_.variable(m)].push_back(m);
   }
 }
 
@@ -100,15 +102,15 @@ void PartsInput::get(const InputVariable& variable, const GetRequest& request) {
   if (box.empty()) {
     return;
   }
-  std::vector<std::pair<const Mapping*, Box>> hits;
+  std::vector<std::pair<Mapping, Box>> hits;
   std::uint64_t covered = 0;
   for (const std::uint32_t m : by_variable_[*variable.number_in_set]) {
-    const Mapping& mapping = set_.mappings[m];
-    if (variable.definition.stepped && !mapping.holds(request.step)) {
+    if (variable.definition.stepped && !mappings_.holds(m, request.step)) {
       continue;
     }
+    const Mapping mapping = mappings_[m];
     if (const auto part = model::intersect(mapping.box, box)) {
-      hits.emplace_back(&mapping, *part);
+      hits.emplace_back(mapping, *part);
       covered += part->volume();
     }
   }
@@ -117,7 +119,7 @@ void PartsInput::get(const InputVariable& variable, const GetRequest& request) {
   }
   for (const auto& [mapping, wanted] : hits) {
     try {
-      read(*mapping, wanted, variable, request);
+      read(mapping, wanted, variable, request);
     } catch (const Error& e) {
       throw Error(e.code(), naming_index(e, variable, request.step).what());
     }
@@ -134,31 +136,33 @@ Error PartsInput::naming_index(const Error& e, const InputVariable& variable,
           e.rank()};
 }
 
-const Mapping* PartsInput::only_mapping(const InputVariable& variable, std::uint64_t step,
-                                        const Box& region) const {
-  const Mapping* only = nullptr;
+std::optional<Mapping> PartsInput::only_mapping(const InputVariable& variable, std::uint64_t step,
+                                                const Box& region) const {
+  std::optional<Mapping> only;
   for (const std::uint32_t m : by_variable_[*variable.number_in_set]) {
-    const Mapping& mapping = set_.mappings[m];
-    const bool holds = !variable.definition.stepped || mapping.holds(step);
-    if (!holds || !model::intersect(mapping.box, region)) {
+    if (variable.definition.stepped && !mappings_.holds(m, step)) {
       continue;
     }
-    if (only != nullptr || mapping.listed || !model::contains(mapping.box, region)) {
-      return nullptr;
+    const Mapping mapping = mappings_[m];
+    if (!model::intersect(mapping.box, region)) {
+      continue;
     }
-    only = &mapping;
+    if (only || mapping.listed || !model::contains(mapping.box, region)) {
+      return std::nullopt;
+    }
+    only = mapping;
   }
   return only;
 }
 
 bool PartsInput::is_in_one_part(const InputVariable& variable, std::uint64_t step,
                                 const Box& region) const {
-  return only_mapping(variable, step, region) != nullptr;
+  return only_mapping(variable, step, region).has_value();
 }
 
 void PartsInput::get_together(exec::Transport& transport, const InputVariable& variable,
                               const GetRequest& request, const Box& region) {
-  const Mapping& mapping = *only_mapping(variable, request.step, region);
+  const Mapping mapping = *only_mapping(variable, request.step, region);
   try {
     Input& part = open_together(transport, mapping.part);
     Wanted wanted = find(part, mapping, variable, request);

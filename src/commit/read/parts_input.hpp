@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "commit/read/destination.hpp"
 #include "commit/read/locator.hpp"
+#include "commit/read/mapping_list.hpp"
 #include "exec/transport/transport.hpp"
 #include "layout/part_set.hpp"
 #include "sluice/options.hpp"
@@ -36,7 +38,9 @@ class PartsInput {
   PartsInput(const PartsInput&) = delete;
   PartsInput& operator=(const PartsInput&) = delete;
 
+  /// Without its mappings.
   const layout::PartSet& set() const noexcept { return set_; }
+  const MappingList& mappings() const noexcept { return mappings_; }
 
   /// Local. A request for a variable of the set; the box is inside its shape. Errors name the
   /// index, the variable and the step.
@@ -58,8 +62,8 @@ class PartsInput {
   Input& open(std::uint32_t part);
   /// Collective.
   Input& open_together(exec::Transport& transport, std::uint32_t part);
-  const layout::Mapping* only_mapping(const InputVariable& variable, std::uint64_t step,
-                                      const model::Box& region) const;
+  std::optional<layout::Mapping> only_mapping(const InputVariable& variable, std::uint64_t step,
+                                              const model::Box& region) const;
   /// Gets from a part that holds the elements as they are.
   static void read_dense(Input& part, const Wanted& wanted, const layout::Mapping& mapping,
                          const GetRequest& request);
@@ -78,6 +82,7 @@ class PartsInput {
   std::unique_ptr<storage::Storage> storage_;  ///< the same for this rank only
   std::string index_path_;
   layout::PartSet set_;
+  MappingList mappings_;
   Options options_;
   std::unique_ptr<exec::Transport> alone_;               ///< of this rank only
   std::vector<std::vector<std::uint32_t>> by_variable_;  ///< numbers of mappings
