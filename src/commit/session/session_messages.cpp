@@ -20,6 +20,7 @@ enum class Message : std::uint8_t {
   answer,
   arrived,
   released,
+  report,
 };
 
 /// Before the bytes of each piece.
@@ -124,12 +125,16 @@ void SessionMessages::send_answer(const SessionReader::Answer& answer) {
   messages_.send(answer.question.from, out.take());
 }
 
-void SessionMessages::send_arrived(std::uint64_t number) {
-  messages_.send(0, message_of(Message::arrived, number).take());
+void SessionMessages::send_arrived(int rank, std::uint64_t number, std::uint64_t reports) {
+  messages_.send(rank, message_of(Message::arrived, number, reports).take());
 }
 
 void SessionMessages::send_released(int rank, std::uint64_t number) {
   messages_.send(rank, message_of(Message::released, number).take());
+}
+
+void SessionMessages::send_report(std::uint64_t number, std::uint64_t come) {
+  messages_.send(0, message_of(Message::report, number, come).take());
 }
 
 bool SessionMessages::poll() {
@@ -171,12 +176,19 @@ void SessionMessages::handle(int from, std::span<const std::byte> message) {
       handlers_.answer(number, range, bytes, failure);
       break;
     }
-    case Message::arrived:
-      handlers_.arrived(from, in.get<std::uint64_t>());
+    case Message::arrived: {
+      const auto number = in.get<std::uint64_t>();
+      handlers_.arrived(from, number, in.get<std::uint64_t>());
       break;
+    }
     case Message::released:
       handlers_.released(in.get<std::uint64_t>());
       break;
+    case Message::report: {
+      const auto number = in.get<std::uint64_t>();
+      handlers_.report(from, number, in.get<std::uint64_t>());
+      break;
+    }
   }
 }
 

@@ -36,9 +36,10 @@ class SessionMessages {
     std::function<void(std::uint64_t number, const plan::ByteRange&, std::span<const std::byte>,
                        const std::exception_ptr&)>
         answer;
-    // barriers: at rank 0, and from there at all
-    std::function<void(int from, std::uint64_t number)> arrived;
+    // barriers: at the rank above, at those below, at rank 0
+    std::function<void(int from, std::uint64_t number, std::uint64_t reports)> arrived;
     std::function<void(std::uint64_t number)> released;
+    std::function<void(int from, std::uint64_t number, std::uint64_t come)> report;
   };
 
   /// Collective. `path` is for errors.
@@ -53,8 +54,9 @@ class SessionMessages {
   void send_question(int owner, std::uint64_t number, const plan::ByteRange& range);
   void send_outcome(const SessionKey& key, const std::exception_ptr& failure);
   void send_answer(const SessionReader::Answer& answer);
-  void send_arrived(std::uint64_t number);
+  void send_arrived(int rank, std::uint64_t number, std::uint64_t reports);
   void send_released(int rank, std::uint64_t number);
+  void send_report(std::uint64_t number, std::uint64_t come);
 
   /// Sends the pieces that wait for more of them.
   void flush();

@@ -20,6 +20,8 @@ constexpr auto ask_the_opener_again = std::chrono::milliseconds(100);
 constexpr auto look_again = std::chrono::microseconds(20);
 /// Rank 0 knows which ranks have not arrived at a barrier, so its timeout comes first.
 constexpr double rank_0_first = 1.25;
+/// After this share of the timeout a rank in a barrier reports for whom it waits.
+constexpr double late_share = 0.125;
 
 }  // namespace
 
@@ -92,11 +94,11 @@ void Sessions::set_handlers() {
                      std::span<const std::byte> bytes, const std::exception_ptr& failure) {
     reads_.answer(number, range, bytes, failure);
   };
-  on.arrived = [this](int from, std::uint64_t number) {
-    const bool all = barrier_.arrive(from, number, transport_.size());
-    for (int rank = 0; all && rank < transport_.size(); ++rank) {
-      messages_.send_released(rank, number);
-    }
+  on.arrived = [this](int from, std::uint64_t number, std::uint64_t reports) {
+    barrier_.arrive(from, number, reports);
+  };
+  on.report = [this](int from, std::uint64_t number, std::uint64_t come) {
+    barrier_.note_report(from, number, come);
   };
   on.released = [this](std::uint64_t number) { barrier_.release(number); };
   messages_.set_handlers(std::move(on));
@@ -348,7 +350,7 @@ void Sessions::until(const std::string& what, Ready&& ready) {
       const double now_s = model::now_s();
       moved_s = moved ? now_s : moved_s;
       if (options_.timeout_s > 0 && now_s - moved_s > limit_s) {
-        const std::vector<int> absent = barrier_.absent(transport_.size());
+        const std::vector<int> absent = barrier_.absent();
         expire(what + (absent.empty() ? "" : "; not come: ranks " + exec::list_ranks(absent)) +
                (messages_.is_idle() ? ""
                                     : "; not heard by ranks " +
@@ -408,10 +410,13 @@ void Sessions::barrier(const std::string& what) {
   std::uint64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
-    number = barrier_.next();
-    messages_.send_arrived(number);
+    number = barrier_.enter();
   }
-  until(what + ": all ranks to come", [&] { return barrier_.has_released(number); });
+  const double late_s = model::now_s() + late_share * options_.timeout_s;
+  until(what + ": all ranks to come", [&] {
+    if (options_.timeout_s > 0 && model::now_s() > late_s) barrier_.be_late(number);
+    return barrier_.has_released(number);
+  });
 }
 
 std::exception_ptr Sessions::failure_of(const std::optional<SessionKey>& only) {

@@ -119,7 +119,7 @@ class Sessions {
   std::deque<std::function<void()>> calls_;  ///< callbacks to be made
   SessionHomes homes_;
   SessionReads reads_{calls_};
-  SessionBarrier barrier_;
+  SessionBarrier barrier_{transport_.rank(), transport_.size(), messages_};
   std::unique_ptr<SessionOwner> owner_;
 };
 
