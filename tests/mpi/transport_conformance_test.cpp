@@ -6,6 +6,7 @@
 
 #include "exec/transport/mpi_transport.hpp"
 #include "sluice/error.hpp"
+#include "support/counted_heap.hpp"
 
 namespace sluice::test {
 namespace {
@@ -39,6 +40,28 @@ TEST_F(Conformance, exchange) { check_exchange(*t_); }
 TEST_F(Conformance, point_to_point) { check_point_to_point(*t_); }
 TEST_F(Conformance, pending_across_collectives) { check_pending_across_collectives(*t_); }
 TEST_F(Conformance, split) { check_split(*t_); }
+
+// What a rank holds is in proportion to what it receives: not the most that a message may have.
+TEST_F(Conformance, a_sparse_exchange_of_little_holds_little) {
+  constexpr std::int64_t each_bytes = 300;
+  exec::MpiOptions options = quick();
+  options.sparse_from = 1;
+  auto t = exec::make_mpi(MPI_COMM_WORLD, options);
+  const auto exchange = [&] {
+    std::vector<Parcel> parcels;
+    for (int to = 0; to < t->size(); ++to) {
+      parcels.push_back({to, Bytes(each_bytes)});
+    }
+    return t->exchange(std::move(parcels));
+  };
+  exchange();
+  t->barrier();
+  const std::int64_t before = held_bytes;
+  most_bytes = held_bytes;
+  EXPECT_EQ(exchange().size(), static_cast<std::size_t>(t->size()));
+  // Twice on each side, and what belongs to a message.
+  EXPECT_LT(most_bytes - before, 2000 + t->size() * 6 * each_bytes);
+}
 
 TEST_F(Conformance, the_same_without_a_time_limit) {
   auto t = exec::make_mpi(MPI_COMM_WORLD, 0.0);

@@ -45,9 +45,11 @@ void post_no_blob(MpiCore& core, Batch& batch, int to) {
   post_head(core, batch, to, no_blob, {}, false);
 }
 
-BlobReceive::BlobReceive(MpiCore& core, Batch& batch, int from)
+BlobReceive::BlobReceive(MpiCore& core, Batch& batch, int from, int head_bytes)
     : from_(from), item_(batch.items.size()) {
-  std::vector<std::byte>& head = batch.buffer(length_bytes + inline_bytes);
+  constexpr std::size_t most = length_bytes + inline_bytes;
+  std::vector<std::byte>& head =
+      batch.buffer(head_bytes < 0 ? most : std::min(static_cast<std::size_t>(head_bytes), most));
   head_ = head;
   core.post_receive(batch, from, core.tag(head_phase), head, false);
 }

@@ -29,8 +29,8 @@ void post_no_blob(MpiCore& core, Batch& batch, int to);
 /// A blob being received.
 class BlobReceive {
  public:
-  /// Posts the receive of the head.
-  BlobReceive(MpiCore& core, Batch& batch, int from);
+  /// Posts the receive of the head. `head_bytes`: its length, if a probe has told it.
+  BlobReceive(MpiCore& core, Batch& batch, int from, int head_bytes = -1);
   /// After the batch is done, and before it is cleared: checks the head, and allocates space for
   /// the body, in the memory of `room` if that suffices.
   void take_head(MpiCore& core, const Batch& heads, std::vector<std::byte> room = {});

@@ -2,6 +2,10 @@
 // carries the first bytes. With many, heads go to receivers only, as synchronous sends: when all of
 // its own are being received a rank enters a barrier, and when the barrier is complete no head can
 // be in flight any more.
+//
+// Invariant: where heads go to receivers only, the memory of a rank is in proportion to what it
+// sends and receives: a head is received in as much as its sender wrote, and released once it is
+// read.
 #include <algorithm>
 #include <deque>
 #include <memory>
@@ -98,27 +102,36 @@ class SparseExchange {
 
   void finish(std::vector<Parcel>& result) {
     for (Incoming& one : incoming_) {
-      core_.wait(one.batch);
       if (!one.headed) {
+        core_.wait(*one.batch);
         one.read_head(core_);
-        core_.wait(one.batch);
       }
-      result.push_back({one.blob->from(), std::move(one.blob->body())});
+      if (one.batch) {
+        core_.wait(*one.batch);
+        one.batch.reset();
+      }
+      result.push_back({one.blob.from(), std::move(one.blob.body())});
     }
     core_.wait(rests_out_);
   }
 
  private:
   struct Incoming {
-    Batch batch;
-    std::unique_ptr<BlobReceive> blob;
+    Incoming(MpiCore& core, const mpi::Status& status)
+        : batch(std::make_unique<Batch>()), blob(core, *batch, status.source, status.bytes) {}
+
+    std::unique_ptr<Batch> batch;  // null: nothing is missing
+    BlobReceive blob;
     bool headed = false;
 
     void read_head(MpiCore& core) {
-      blob->take_head(core, batch);
-      batch.clear();
-      blob->post_rest(core, batch);
+      blob.take_head(core, *batch);
+      batch = std::make_unique<Batch>();
+      blob.post_rest(core, *batch);
       headed = true;
+      if (!batch->pending()) {
+        batch.reset();
+      }
     }
   };
 
@@ -130,11 +143,15 @@ class SparseExchange {
       if (!is_there) {
         break;
       }
-      Incoming& one = incoming_.emplace_back();
-      one.blob = std::make_unique<BlobReceive>(core_, one.batch, status.source);
+      incoming_.emplace_back(core_, status);
+      read_heads();
     }
-    // Rests are received as soon as their head has arrived: heads arrive in almost any order.
-    for (; unread_ < incoming_.size() && core_.test(incoming_[unread_].batch); ++unread_) {
+    read_heads();
+  }
+
+  // Rests are received as soon as their head has arrived: heads arrive in almost any order.
+  void read_heads() {
+    for (; unread_ < incoming_.size() && core_.test(*incoming_[unread_].batch); ++unread_) {
       incoming_[unread_].read_head(core_);
     }
   }
