@@ -41,6 +41,31 @@ TEST_F(Conformance, point_to_point) { check_point_to_point(*t_); }
 TEST_F(Conformance, pending_across_collectives) { check_pending_across_collectives(*t_); }
 TEST_F(Conformance, split) { check_split(*t_); }
 
+// Along a tree: of lengths about that from which bytes go to the root directly.
+TEST_F(Conformance, gathers_along_a_tree) {
+  exec::MpiOptions options = quick();
+  options.tree_from = 1;
+  auto t = exec::make_mpi(MPI_COMM_WORLD, options);
+  check_gathers(*t);
+  constexpr std::size_t limit = 65536;
+  std::size_t round = 0;
+  for (const std::size_t size : {limit / 3, limit - 17, limit - 16, limit - 15, limit, limit + 1}) {
+    for (int root = 0; root < t->size(); ++root) {
+      ++round;
+      // The same on all, or one that differs.
+      const auto length = [&](int rank) { return rank == (root + 1) % t->size() ? 10 : size; };
+      const Bytes mine = pattern(length(t->rank()), key_of(t->rank(), root, round));
+      const std::vector<Bytes> all = t->gather(mine, root);
+      ASSERT_EQ(all.size(), t->rank() == root ? static_cast<std::size_t>(t->size()) : 0U);
+      for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        const int from = static_cast<int>(rank);
+        ASSERT_TRUE(all[rank] == pattern(length(from), key_of(from, root, round)))
+            << size << " of rank " << rank << " to " << root;
+      }
+    }
+  }
+}
+
 // What a rank holds is in proportion to what it receives: not the most that a message may have.
 TEST_F(Conformance, a_sparse_exchange_of_little_holds_little) {
   constexpr std::int64_t each_bytes = 300;
@@ -73,6 +98,7 @@ TEST_F(Conformance, messages_in_small_parts_and_sparse_exchange) {
   exec::MpiOptions options = quick();
   options.part_bytes = 60000;  // stands for 1 GiB: the same code splits
   options.sparse_from = 1;
+  options.tree_from = 1;
   check_transport(*exec::make_mpi(MPI_COMM_WORLD, options));
 }
 

@@ -199,6 +199,19 @@ TEST_F(Timeouts, gather_while_the_others_compute) {
   }
 }
 
+// Along a tree a rank waits for those below it, and everybody names who is really missing.
+TEST_F(Timeouts, gather_along_a_tree) {
+  exec::MpiOptions options = quick();
+  options.tree_from = 1;
+  t_ = exec::make_mpi(MPI_COMM_WORLD, options);
+  check_missing(last_, "gather", [this] {
+    const Bytes mine(100);
+    for (int root = 0; root < t_->size(); ++root) {
+      t_->gather(mine, root);
+    }
+  });
+}
+
 // Memory of a failed collective is not touched again, though the late rank's messages arrive.
 TEST_F(Timeouts, large_messages_under_way) {
   const int missing = last_;

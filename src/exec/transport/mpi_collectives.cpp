@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "exec/transport/mpi_blob.hpp"
+#include "exec/transport/mpi_tree.hpp"
 #include "exec/transport/reduce.hpp"
 
 namespace sluice::exec {
@@ -15,16 +16,6 @@ namespace {
 
 constexpr std::size_t reduce_slice_values = 8192;         // values of one round of messages
 constexpr std::size_t pipe_bytes = std::size_t{1} << 20;  // of a broadcast, forwarded at once
-constexpr int gather_window = 256;                        // messages that the root receives at a
-                                                          // time
-
-void check_root(MpiCore& core, int root) {
-  if (root < 0 || root >= core.size()) {
-    core.fail(Code::invalid_argument, core.prefix() + "root " + std::to_string(root) +
-                                          " is not one of the " + std::to_string(core.size()) +
-                                          " ranks");
-  }
-}
 
 std::span<std::int64_t> as_values(std::vector<std::byte>& bytes) {
   return {reinterpret_cast<std::int64_t*>(bytes.data()), bytes.size() / sizeof(std::int64_t)};
@@ -73,27 +64,8 @@ void reduce_slice(MpiCore& core, std::span<std::int64_t> values, Op op) {
   std::ranges::copy(as_values(mine), values.begin());
 }
 
-// The parent and the children of a rank in a binomial tree whose root is rank `root`.
-struct Tree {
-  int parent = -1;
-  std::vector<int> children;  // the deepest subtree first
-
-  Tree(int rank, int size, int root) {
-    const int place = (rank - root + size) % size;
-    const int lowest =
-        place == 0 ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(size))) : place & -place;
-    if (place != 0) {
-      parent = (place - lowest + root) % size;
-    }
-    for (int bit = lowest / 2; bit > 0; bit /= 2) {
-      if (place + bit < size) {
-        children.push_back((place + bit + root) % size);
-      }
-    }
-  }
-};
-
-void reduce_slice_to_root(MpiCore& core, const Tree& tree, std::span<std::int64_t> values, Op op) {
+void reduce_slice_to_root(MpiCore& core, const RankTree& tree, std::span<std::int64_t> values,
+                          Op op) {
   Batch batch;
   std::vector<std::vector<std::byte>*> theirs;
   for (const int child : tree.children) {
@@ -126,7 +98,7 @@ void for_each_slice(std::span<std::int64_t> values, One&& one) {
 }
 
 // Sends the bytes from inline_bytes on down the tree, each piece as soon as it has arrived.
-void pipe_rest(MpiCore& core, const Tree& tree,
+void pipe_rest(MpiCore& core, const RankTree& tree,
                const std::shared_ptr<std::vector<std::byte>>& body) {
   const std::span<std::byte> rest = std::span(*body).subspan(inline_bytes);
   const auto piece = [&rest](std::size_t offset) {
@@ -157,6 +129,14 @@ void pipe_rest(MpiCore& core, const Tree& tree,
 }
 
 }  // namespace
+
+void check_root(MpiCore& core, int root) {
+  if (root < 0 || root >= core.size()) {
+    core.fail(Code::invalid_argument, core.prefix() + "root " + std::to_string(root) +
+                                          " is not one of the " + std::to_string(core.size()) +
+                                          " ranks");
+  }
+}
 
 bool PolledBarrier::test() {
   while (core_.test(batch_)) {
@@ -196,7 +176,7 @@ void mpi_reduce(MpiCore& core, std::span<std::int64_t> values, Op op, int root) 
     reduce_alone(values, op);
     return;
   }
-  const Tree tree(core.rank(), core.size(), root);
+  const RankTree tree(core.rank(), core.size(), root);
   for_each_slice(
       values, [&](std::span<std::int64_t> slice) { reduce_slice_to_root(core, tree, slice, op); });
 }
@@ -251,7 +231,7 @@ PrefixSum mpi_prefix_sum(MpiCore& core, std::int64_t value) {
 void mpi_broadcast(MpiCore& core, std::vector<std::byte>& bytes, int root) {
   core.enter(Verb::broadcast);
   check_root(core, root);
-  const Tree tree(core.rank(), core.size(), root);
+  const RankTree tree(core.rank(), core.size(), root);
   // The caller's memory is used while it is valid; after a failure it is not.
   auto body = std::make_shared<std::vector<std::byte>>(std::exchange(bytes, {}));
   Batch in;
@@ -271,43 +251,6 @@ void mpi_broadcast(MpiCore& core, std::vector<std::byte>& bytes, int root) {
   }
   core.wait(heads);
   bytes = std::move(*body);
-}
-
-std::vector<std::vector<std::byte>> mpi_gather(MpiCore& core, std::span<const std::byte> bytes,
-                                               int root) {
-  core.enter(Verb::gather);
-  check_root(core, root);
-  Batch batch;
-  if (core.rank() != root) {
-    const std::vector<std::byte>& mine = batch.adopt({bytes.begin(), bytes.end()});
-    post_blob(core, batch, root, mine);
-    core.wait(batch);
-    return {};
-  }
-  std::vector<std::vector<std::byte>> result(static_cast<std::size_t>(core.size()));
-  result[static_cast<std::size_t>(root)].assign(bytes.begin(), bytes.end());
-  for (int first = 0; first < core.size(); first += gather_window) {
-    Batch window;
-    std::vector<BlobReceive> blobs;
-    for (int from = first; from < std::min(first + gather_window, core.size()); ++from) {
-      if (from != root) {
-        blobs.emplace_back(core, window, from);
-      }
-    }
-    core.wait(window);
-    for (BlobReceive& blob : blobs) {
-      blob.take_head(core, window);
-    }
-    window.clear();
-    for (BlobReceive& blob : blobs) {
-      blob.post_rest(core, window);
-    }
-    core.wait(window);
-    for (BlobReceive& blob : blobs) {
-      result[static_cast<std::size_t>(blob.from())] = std::move(blob.body());
-    }
-  }
-  return result;
 }
 
 // Bruck's algorithm: after the round of distance d a rank has the entries of the 2d ranks from

@@ -28,6 +28,9 @@ class PolledBarrier {
   Batch batch_;
 };
 
+/// fail() unless `root` is a rank.
+void check_root(MpiCore& core, int root);
+
 void mpi_barrier(MpiCore& core);
 void mpi_allreduce(MpiCore& core, std::span<std::int64_t> values, Op op);
 void mpi_reduce(MpiCore& core, std::span<std::int64_t> values, Op op, int root);

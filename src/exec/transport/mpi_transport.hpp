@@ -23,6 +23,7 @@ struct MpiOptions {
   double grace_s = 1.0;     ///< after the limit, how long to wait for answers of the other ranks
   std::size_t part_bytes = std::size_t{1} << 30;  ///< a longer message is split; at most 2^30
   int sparse_from = 32;  ///< with this many ranks or more, exchange() sends to receivers only
+  int tree_from = 17;    ///< with this many ranks or more, gather() goes along a tree
 };
 
 /// A transport over a duplicate of `comm` (an intracommunicator; it stays the caller's). Collective

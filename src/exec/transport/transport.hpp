@@ -76,7 +76,8 @@ class Transport {
   virtual PrefixSum prefix_sum(std::int64_t value) = 0;
   /// The root's bytes on every rank; others' content is replaced.
   virtual void broadcast(std::vector<std::byte>& bytes, int root) = 0;
-  /// On root one entry for each rank, in rank order; empty elsewhere. Lengths may differ.
+  /// On root one entry for each rank, in rank order; empty elsewhere. Lengths may differ. The
+  /// others may return before all have come, or wait for some of them.
   virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes,
                                                      int root) = 0;
   virtual std::vector<std::vector<std::byte>> allgather(std::span<const std::byte> bytes) = 0;
