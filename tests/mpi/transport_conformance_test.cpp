@@ -40,6 +40,56 @@ TEST_F(Conformance, exchange) { check_exchange(*t_); }
 TEST_F(Conformance, point_to_point) { check_point_to_point(*t_); }
 TEST_F(Conformance, pending_across_collectives) { check_pending_across_collectives(*t_); }
 TEST_F(Conformance, split) { check_split(*t_); }
+TEST_F(Conformance, twin) { check_twin(*t_); }
+
+// Rank 0 has its twin before any other rank calls, and sends; the others get it in theirs.
+TEST_F(Conformance, a_twin_needs_no_other_rank) {
+  const std::byte sent{42};
+  std::unique_ptr<Transport> twin;
+  std::vector<std::unique_ptr<Pending>> pending;
+  if (t_->rank() == 0) {
+    twin = t_->twin();
+    for (int to = 1; to < t_->size(); ++to) {
+      pending.push_back(twin->start_send(to, 3, {&sent, 1}));
+    }
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (t_->rank() != 0) {
+    std::byte got{};
+    twin = t_->twin();
+    twin->receive(0, 3, {&got, 1});
+    EXPECT_EQ(got, sent);
+  }
+  for (const auto& one : pending) {
+    one->wait();
+  }
+}
+
+// More than have tags on one communicator, at once and one after another. What one of them leaves
+// unreceived is for no other.
+TEST_F(Conformance, many_twins) {
+  const int up = (t_->rank() + 1) % t_->size();
+  const int down = (t_->rank() + t_->size() - 1) % t_->size();
+  std::vector<std::unique_ptr<Transport>> kept;
+  for (int round = 0; round < 50; ++round) {
+    auto twin = t_->twin();
+    const auto value = static_cast<std::byte>(round);
+    std::byte got{};
+    const auto send = twin->start_send(up, 5, {&value, 1});
+    if (round % 3 != 0 || t_->size() == 1) {
+      twin->receive(down, 5, {&got, 1});
+      EXPECT_EQ(got, value);
+    }
+    send->wait();
+    if (round % 2 == 0) {
+      kept.push_back(std::move(twin));
+    }
+  }
+  for (const auto& twin : kept) {
+    check_reductions(*twin);
+  }
+  t_->barrier();
+}
 
 // Along a tree: of lengths about that from which bytes go to the root directly.
 TEST_F(Conformance, gathers_along_a_tree) {

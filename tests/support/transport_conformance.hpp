@@ -320,6 +320,43 @@ inline void check_split(Transport& t) {
   t.barrier();
 }
 
+// Messages of one tag to one rank, of a transport and of its twins: each gets its own.
+inline void check_twin(Transport& t) {
+  const std::unique_ptr<Transport> first = t.twin();
+  const std::unique_ptr<Transport> second = t.twin();
+  const std::unique_ptr<Transport> third = second->twin();
+  const std::vector<Transport*> all = {&t, first.get(), second.get(), third.get()};
+  for (const Transport* one : all) {
+    EXPECT_EQ(one->rank(), t.rank());
+    EXPECT_EQ(one->size(), t.size());
+    EXPECT_EQ(one->node(), t.node());
+    EXPECT_EQ(one->nodes(), t.nodes());
+  }
+  const int up = (t.rank() + 1) % t.size();
+  const int down = (t.rank() + t.size() - 1) % t.size();
+  constexpr std::size_t bytes = 500;
+  std::vector<Bytes> leaving;
+  std::vector<Bytes> coming(all.size(), Bytes(bytes));
+  std::vector<std::unique_ptr<Pending>> pending;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    leaving.push_back(pattern(bytes, key_of(t.rank(), up, i)));
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    pending.push_back(all[i]->start_send(up, 7, leaving[i]));
+  }
+  check_reductions(*second);
+  for (std::size_t i = all.size(); i-- > 0;) {
+    pending.push_back(all[i]->start_receive(down, 7, coming[i]));
+  }
+  finish(pending);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    ASSERT_TRUE(coming[i] == pattern(bytes, key_of(down, t.rank(), i))) << i;
+  }
+  for (Transport* one : all) {
+    check_gathers(*one);
+  }
+}
+
 /// All of the above.
 inline void check_transport(Transport& t) {
   check_nodes(t);
@@ -330,6 +367,7 @@ inline void check_transport(Transport& t) {
   check_point_to_point(t);
   check_pending_across_collectives(t);
   check_split(t);
+  check_twin(t);
 }
 
 }  // namespace sluice::test

@@ -362,7 +362,7 @@ class MessageTracker final : public CompletionTracker {
 
 std::unique_ptr<CompletionTracker> make_message_tracker(Transport& transport,
                                                         const std::vector<int>& writers) {
-  return std::make_unique<MessageTracker>(transport.split(0), writers);
+  return std::make_unique<MessageTracker>(transport.twin(), writers);
 }
 
 }  // namespace sluice::exec

@@ -8,8 +8,7 @@
 
 namespace sluice::exec {
 
-ActiveMessages::ActiveMessages(Transport& transport)
-    : own_(transport.split(0)), transport_(*own_) {}
+ActiveMessages::ActiveMessages(Transport& transport) : own_(transport.twin()), transport_(*own_) {}
 
 void ActiveMessages::send(int to, std::vector<std::byte> message) {
   auto kept = std::make_shared<const std::vector<std::byte>>(std::move(message));

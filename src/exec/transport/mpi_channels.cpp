@@ -25,7 +25,22 @@ void release(void* what) {
 
 MpiChannel MpiChannel::alone(mpi::Comm comm) { return {comm, 0, mpi::comms().tag_limit()}; }
 
+std::optional<MpiChannel> MpiChannel::lend() {
+  constexpr int each = user_tags + internal_tags + 1;
+  const std::int64_t first = first_tag + user_tags + static_cast<std::int64_t>(lent) * each;
+  if (first + each > last_tag - internal_tags) {
+    return std::nullopt;
+  }
+  ++lent;
+  MpiChannel channel{comm, static_cast<int>(first), static_cast<int>(first) + each - 1};
+  channel.is_lent = true;
+  return channel;
+}
+
 void MpiChannel::give_back(bool is_sound) noexcept {
+  if (is_lent) {
+    return;
+  }
   if (home) {
     std::exchange(home, nullptr)->give_back(slot, is_sound);
   } else if (is_sound) {

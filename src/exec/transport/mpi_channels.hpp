@@ -20,17 +20,26 @@ namespace sluice::exec {
 
 class MpiChannels;
 
-/// A communicator for one transport.
+/// A communicator for one transport: of the tags of this use, the first are its callers', the last
+/// those of its collectives (below the highest, that of notices), and those between can be lent.
 struct MpiChannel {
+  static constexpr int user_tags = 4000;
+  static constexpr int internal_tags = 4096;
+
   mpi::Comm comm;
   /// The tags of this use.
   int first_tag = 0;
   int last_tag = 0;
   std::shared_ptr<MpiChannels> home = nullptr;  ///< null: to be freed by its user
   int slot = -1;
+  bool is_lent = false;  ///< to be freed by who lent it, which outlives it
+  int lent = 0;          ///< to how many
 
   /// Of a communicator that is used once.
   static MpiChannel alone(mpi::Comm comm);
+  /// Tags for another transport of the same ranks; empty: none are left. Never the same again, so
+  /// that a message which nobody received is for nobody else. Local.
+  std::optional<MpiChannel> lend();
   /// Local. Ends the use; `is_sound`: without a failure.
   void give_back(bool is_sound) noexcept;
 };

@@ -14,8 +14,6 @@ namespace sluice::exec {
 
 namespace {
 
-// Internal tags: a block of this many below the highest tag.
-constexpr int internal_tags = 4096;
 constexpr int tags_per_kind = 64;
 constexpr int phases_per_verb = 4;
 
@@ -49,9 +47,13 @@ MpiCore::MpiCore(MpiChannel channel, std::shared_ptr<MpiCore> whole,
   for (const int member : members) {
     outer_ranks_.push_back(whole_->outer_rank(member));
   }
+  if (members.empty()) {
+    outer_ranks_ = whole_->outer_ranks_;
+  }
   // The same on all members, and another one for every other part.
   constexpr std::int64_t most = 1 << 20;
-  part_ = ((whole_->part_ % most) * most + whole_->call_ % most) * most + members.front() + 1;
+  const int first = members.empty() ? 0 : members.front();
+  part_ = ((whole_->part_ % most) * most + whole_->call_ % most) * most + first + 1;
 }
 
 void MpiCore::take_channel() {
@@ -59,7 +61,12 @@ void MpiCore::take_channel() {
   comms.return_errors(comm_);
   rank_ = comms.rank(comm_);
   size_ = comms.size(comm_);
-  tag_base_ = channel_.last_tag - internal_tags;
+  tag_base_ = channel_.last_tag - MpiChannel::internal_tags;
+}
+
+std::optional<MpiChannel> MpiCore::lend_channel() {
+  enter(Verb::split);
+  return channel_.lend();
 }
 
 MpiCore::~MpiCore() {

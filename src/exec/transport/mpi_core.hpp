@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,8 +42,9 @@ class MpiCore {
  public:
   /// Takes over `channel`. MPI must be initialised.
   MpiCore(MpiChannel channel, const MpiOptions& options);
-  /// The same for a part of `whole`. `members`: what its ranks, in their order, are in `whole`.
-  MpiCore(MpiChannel channel, std::shared_ptr<MpiCore> whole, const std::vector<int>& members);
+  /// The same for a part of `whole`. `members`: what its ranks, in their order, are in `whole`;
+  /// none: it has the same ranks.
+  MpiCore(MpiChannel channel, std::shared_ptr<MpiCore> whole, const std::vector<int>& members = {});
   MpiCore(const MpiCore&) = delete;
   MpiCore& operator=(const MpiCore&) = delete;
   ~MpiCore();
@@ -51,9 +53,13 @@ class MpiCore {
   int size() const noexcept { return size_; }
   mpi::Comm comm() const noexcept { return comm_; }
   const MpiOptions& options() const noexcept { return options_; }
-  int max_user_tag() const noexcept { return tag_base_ - 1 - channel_.first_tag; }
+  static constexpr int max_user_tag() noexcept { return MpiChannel::user_tags - 1; }
   /// The tag that MPI sees for that of a caller.
   int tag_of_user(int tag) const noexcept { return channel_.first_tag + tag; }
+
+  /// Tags for another transport of the same ranks over the same communicator; empty: all are lent.
+  /// Begins a collective in which no rank waits.
+  std::optional<MpiChannel> lend_channel();
 
   /// Begins a collective. Throws the error that made the transport unusable.
   void enter(Verb verb);

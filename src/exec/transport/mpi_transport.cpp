@@ -122,6 +122,7 @@ class MpiTransport final : public Transport {
   }
 
   std::unique_ptr<Transport> split(int color) override;
+  std::unique_ptr<Transport> twin() override;
 
  private:
   std::unique_ptr<MpiPending> begin(Verb verb, int peer, int tag) {
@@ -140,6 +141,7 @@ class MpiTransport final : public Transport {
   std::shared_ptr<MpiCore> core_;
   int node_;
   int nodes_;
+  std::shared_ptr<MpiCore> lender_ = core_;  ///< whose communicator the next twin uses
 };
 
 std::span<const std::byte> bytes_of(const std::int64_t (&values)[2]) {
@@ -187,6 +189,19 @@ std::unique_ptr<Transport> MpiTransport::split(int color) {
   return std::make_unique<MpiTransport>(
       std::make_shared<MpiCore>(MpiChannel::alone(part), core_, members), numbers.number(node_),
       numbers.count());
+}
+
+// Tags of their own on the same communicator keep the messages of twins apart. Once all tags of
+// this use of the communicator are lent, a new one has tags for the next twins; what they used
+// before is freed with the last of them.
+std::unique_ptr<Transport> MpiTransport::twin() {
+  std::optional<MpiChannel> channel = lender_->lend_channel();
+  if (!channel) {
+    lender_ = static_cast<MpiTransport&>(*split(0)).core_;
+    channel = lender_->lend_channel();
+  }
+  return std::make_unique<MpiTransport>(std::make_shared<MpiCore>(*channel, lender_), node_,
+                                        nodes_);
 }
 
 // The lowest rank on this rank's node.

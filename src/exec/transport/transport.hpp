@@ -104,6 +104,9 @@ class Transport {
   /// A transport of the ranks that gave the same color (>= 0), ordered by this transport's rank;
   /// collective; nullptr for a negative color.
   virtual std::unique_ptr<Transport> split(int color) = 0;
+  /// A transport of the same ranks, whose messages and collectives this one does not receive.
+  /// Collective; a rank may return before the others have come.
+  virtual std::unique_ptr<Transport> twin() { return split(0); }
 };
 
 }  // namespace sluice::exec
