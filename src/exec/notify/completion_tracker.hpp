@@ -103,7 +103,8 @@ class CompletionTracker {
 /// nullptr on every rank if one of them cannot attach to the memory.
 std::unique_ptr<CompletionTracker> make_node_tracker(Transport& transport,
                                                      const std::vector<int>& writers);
-/// A tracker by messages: they advance when both sides poll(). Collective.
+/// A tracker by messages: they advance when both sides poll(); with many ranks, outcomes only where
+/// the writers do. Collective.
 std::unique_ptr<CompletionTracker> make_message_tracker(Transport& transport,
                                                         const std::vector<int>& writers);
 

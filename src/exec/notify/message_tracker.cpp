@@ -1,6 +1,7 @@
 // The tracker by messages: a few hundred bytes for each writer and commit to rank 0, and back to
-// every rank. Rank 0 itself considers a commit settled only when it has sent the news: it may then
-// wait for the others elsewhere, and they need no further call of it.
+// every rank, with many ranks by writers that pass it on (outcome_relays.hpp). Who sends the news
+// considers a commit settled only when it has sent them: it may then wait for the others elsewhere,
+// and they need no further call of it.
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "exec/notify/completion_tracker.hpp"
+#include "exec/notify/outcome_relays.hpp"
 #include "exec/transport/tags.hpp"
 
 namespace sluice::exec {
@@ -22,13 +24,15 @@ class MessageTracker final : public CompletionTracker {
  public:
   MessageTracker(std::unique_ptr<Transport> transport, const std::vector<int>& writers)
       : own_(std::move(transport)), transport_(*own_), is_root_(transport_.rank() == 0) {
+    const OutcomeRelays relays(transport_.size(), writers);
+    told_ = relays.told_by(transport_.rank());
     if (is_root_) {
       for (const int writer : writers) {
         inboxes_.push_back({writer, arrival_tag});
         messages_.push_back({writer});
       }
     } else {
-      inboxes_.push_back({0, outcome_tag});
+      inboxes_.push_back({relays.source_of(transport_.rank()), outcome_tag});
       messages_.push_back({0});
     }
     is_writer_ = std::find(writers.begin(), writers.end(), transport_.rank()) != writers.end();
@@ -272,13 +276,18 @@ class MessageTracker final : public CompletionTracker {
 
   void send(const Outcome& outcome) {
     const auto kept = std::make_shared<const Outcome>(outcome);
-    const auto bytes = std::as_bytes(std::span(kept.get(), 1));
     if (!is_root_) {
+      const auto bytes = std::as_bytes(std::span(kept.get(), 1));
       sends_.push_back({kept, transport_.start_send(0, arrival_tag, bytes)});
       return;
     }
-    for (int to = 1; to < transport_.size(); ++to) {
-      sends_.push_back({kept, transport_.start_send(to, outcome_tag, bytes)});
+    tell_others(kept);
+  }
+
+  void tell_others(const std::shared_ptr<const Outcome>& outcome) {
+    const auto bytes = std::as_bytes(std::span(outcome.get(), 1));
+    for (const int to : told_) {
+      sends_.push_back({outcome, transport_.start_send(to, outcome_tag, bytes)});
     }
   }
 
@@ -329,6 +338,9 @@ class MessageTracker final : public CompletionTracker {
         return;
       }
       inbox.pending.reset();
+      if (!is_root_) {
+        tell_others(std::make_shared<const Outcome>(*inbox.into));
+      }
       const std::lock_guard lock(mutex_);
       inbox.take(*inbox.into);
       if (!is_root_) {
@@ -342,6 +354,7 @@ class MessageTracker final : public CompletionTracker {
   const std::unique_ptr<Transport> own_;  ///< so that messages of different files are not mixed up
   Transport& transport_;
   const bool is_root_;
+  std::vector<int> told_;      ///< the ranks that learn an outcome from this one
   std::deque<Leaving> sends_;  ///< used by the rank's own thread only
   std::mutex mutex_;
   std::condition_variable news_;
