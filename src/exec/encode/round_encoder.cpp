@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "exec/encode/provisional_file.hpp"
@@ -36,10 +37,11 @@ RoundSizes RoundSizes::from_bytes(std::span<const std::byte> bytes) {
 
 RoundPlaces RoundPlaces::of(std::size_t sender) const {
   RoundPlaces part{outcome, plan, {}};
-  if (outcome.failed == 0) {
-    const auto first = static_cast<std::ptrdiff_t>(sender == 0 ? 0 : ends.at(sender - 1));
-    const auto last = static_cast<std::ptrdiff_t>(ends.at(sender));
-    part.addresses.assign(addresses.begin() + first, addresses.begin() + last);
+  const auto own = std::ranges::lower_bound(ends, sender, {}, &End::sender);
+  if (outcome.failed == 0 && own != ends.end() && own->sender == sender) {
+    const std::uint64_t first = own == ends.begin() ? 0 : std::prev(own)->end;
+    part.addresses.assign(addresses.begin() + static_cast<std::ptrdiff_t>(first),
+                          addresses.begin() + static_cast<std::ptrdiff_t>(own->end));
   }
   return part;
 }
@@ -59,7 +61,7 @@ RoundPlaces RoundPlaces::from_bytes(std::span<const std::byte> bytes) {
   places.outcome = in.get<Outcome>();
   places.plan = in.get_vector<std::byte>();
   places.addresses = in.get_vector<std::uint64_t>();
-  places.ends = in.get_vector<std::uint64_t>();
+  places.ends = in.get_vector<End>();
   return places;
 }
 
@@ -68,11 +70,14 @@ RoundPlaces place_round(
     int rank, const std::function<RoundPlaces(std::span<const layout::EncodedTile>)>& place) {
   std::exception_ptr failure = earlier;
   std::vector<layout::EncodedTile> tiles;
-  std::vector<std::uint64_t> ends;
-  for (const RoundSizes& some : sizes) {
+  std::vector<RoundPlaces::End> ends;
+  for (std::size_t sender = 0; sender < sizes.size(); ++sender) {
+    const RoundSizes& some = sizes[sender];
     failure = failure ? failure : some.outcome.failure();
     tiles.insert(tiles.end(), some.tiles.begin(), some.tiles.end());
-    ends.push_back(tiles.size());
+    if (!some.tiles.empty()) {
+      ends.push_back({sender, tiles.size()});
+    }
   }
   RoundPlaces places;
   if (!failure) {

@@ -40,9 +40,12 @@ struct RoundPlaces {
   Outcome outcome;
   std::vector<std::byte> plan;  ///< round 0: the layout::CommitPlan; else empty
   std::vector<std::uint64_t> addresses;
-  /// In the answer to all senders together: the number of addresses up to and including each
-  /// sender.
-  std::vector<std::uint64_t> ends = {};
+  struct End {
+    std::uint64_t sender;
+    std::uint64_t end;  ///< the number of addresses up to and including its own
+  };
+  /// In the answer to all senders together: of those that have addresses, ascending.
+  std::vector<End> ends = {};
 
   /// The part for one sender.
   RoundPlaces of(std::size_t sender) const;

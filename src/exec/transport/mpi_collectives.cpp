@@ -154,8 +154,8 @@ bool PolledBarrier::test() {
   return false;
 }
 
-void mpi_barrier(MpiCore& core) {
-  core.enter(Verb::barrier);
+void mpi_barrier(MpiCore& core, Verb verb) {
+  core.enter(verb);
   PolledBarrier barrier(core, 0);
   core.wait({[&barrier] { return barrier.test(); }, [&barrier] { return barrier.peers(); }, 0});
 }

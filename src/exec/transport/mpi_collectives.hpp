@@ -31,7 +31,8 @@ class PolledBarrier {
 /// fail() unless `root` is a rank.
 void check_root(MpiCore& core, int root);
 
-void mpi_barrier(MpiCore& core);
+/// `verb` is the name under which ranks wait.
+void mpi_barrier(MpiCore& core, Verb verb = Verb::barrier);
 void mpi_allreduce(MpiCore& core, std::span<std::int64_t> values, Op op);
 void mpi_reduce(MpiCore& core, std::span<std::int64_t> values, Op op, int root);
 PrefixSum mpi_prefix_sum(MpiCore& core, std::int64_t value);

@@ -210,7 +210,7 @@ int node_leader(MpiCore& core) {
   if (pretended > 0) {
     return core.rank() / pretended * pretended;
   }
-  mpi_allgather(core, {}, Verb::open);
+  mpi_barrier(core, Verb::open);
   all_are_here(core);
   int leader = 0;
   core.check(mpi::comms().node_leader(core.comm(), leader));
