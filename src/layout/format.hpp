@@ -12,6 +12,7 @@
 
 #include "layout/catalog.hpp"
 #include "layout/layout.hpp"
+#include "model/definition_rules.hpp"
 #include "sluice/options.hpp"
 #include "storage/storage.hpp"
 
@@ -29,20 +30,6 @@ enum class Match : std::uint8_t {
 struct StepCount {
   std::uint64_t counted = 0;
   std::uint64_t there = 0;  ///< at most `counted`
-};
-
-/// The rules of a format for the definitions in one file together: what they have to remember of
-/// each, so that a new one is not compared with all others.
-class DefinitionRules {
- public:
-  DefinitionRules() = default;
-  DefinitionRules(const DefinitionRules&) = delete;
-  DefinitionRules& operator=(const DefinitionRules&) = delete;
-  virtual ~DefinitionRules() = default;
-  /// Error if the format cannot hold `definition` beside those that were added. The same on every
-  /// rank.
-  virtual void check(const model::Definition& definition) const = 0;
-  virtual void add(const model::Definition& definition) = 0;
 };
 
 /// A row of the table of formats: its deviations from the defaults.
@@ -116,7 +103,7 @@ struct Format {
   std::string (*refuse_definition)(const model::Definition& definition) = nullptr;
   std::string (*refuse_attribute)(const model::Attribute& attribute) = nullptr;
   /// What definitions cannot be in one file together. Null: there is no such thing.
-  std::unique_ptr<DefinitionRules> (*rules)() = nullptr;
+  std::unique_ptr<model::DefinitionRules> (*rules)() = nullptr;
   /// The meaning of an attribute that is lost in the written file, although all its values are
   /// kept; "" if there is none. For conversions. Null: nothing.
   std::string (*change)(const model::Attribute& attribute) = nullptr;

@@ -80,7 +80,7 @@ class Definitions {
  private:
   const Format* format_;
   std::optional<std::string> first_;  ///< the name of the first one
-  std::unique_ptr<DefinitionRules> rules_;
+  std::unique_ptr<model::DefinitionRules> rules_;
 };
 /// As of the only definition of a file.
 void check_definition(const Format& format, const model::Definition& definition);

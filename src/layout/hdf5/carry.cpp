@@ -466,8 +466,8 @@ class Carrier {
   Handle from_;
   Handle into_;
   std::optional<ReferencedNames> old_names_;  ///< of the scales of the old file
-  const StepGroups steps_;                             ///< of the old file
-  const bool is_netcdf_;                               ///< is the new file netCDF's?
+  const StepGroups steps_;                    ///< of the old file
+  const bool is_netcdf_;                      ///< is the new file netCDF's?
   const std::set<std::string> written_;
   std::vector<NamedLink> links_;
   std::map<std::string, std::string> names_;  ///< of objects, by their identity

@@ -49,7 +49,9 @@ std::string refuse_grouped(const model::Definition& definition) {
   return "";
 }
 
-std::unique_ptr<DefinitionRules> netcdf4_rules() { return std::make_unique<netcdf4::NameRules>(); }
+std::unique_ptr<model::DefinitionRules> netcdf4_rules() {
+  return std::make_unique<netcdf4::NameRules>();
+}
 
 std::string refuse_own_attribute(const model::Attribute& attribute) {
   if (is_own_attribute(attribute.name)) {

@@ -8,8 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "layout/format.hpp"
-#include "model/definition.hpp"
+#include "model/definition_rules.hpp"
 
 namespace sluice::layout::netcdf4 {
 
@@ -35,7 +34,7 @@ bool has_invented_names(const model::Definition& definition);
 bool is_coordinate(const model::Definition& definition);
 
 /// The names that variables of one file use.
-class NameRules final : public DefinitionRules {
+class NameRules final : public model::DefinitionRules {
  public:
   /// Error unsupported, bad_name or invalid_argument if netCDF cannot hold `definition`, or not
   /// beside those that were added.
