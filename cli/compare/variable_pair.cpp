@@ -53,7 +53,7 @@ void Side::read(const Box& part, std::vector<std::byte>& out) {
   const commit::GetRequest request =
       commit::dense_request(variable_, step, box, out.data(), definition_.type);
   if (is_in_parts()) {
-    input_.get_from_parts(request);
+    input_.parts()->get(input_.variables()[variable_], request);
   } else if (!is_local()) {
     input_.get(request);
   } else if (!part.empty()) {

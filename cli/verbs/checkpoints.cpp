@@ -75,14 +75,14 @@ std::uint64_t shared_bytes_of(const Input& input, std::uint64_t step) {
     return 0;
   }
   std::uint32_t own = 0;
-  for (const layout::Mapping& mapping : set->mappings) {
+  for (const layout::Mapping& mapping : input.parts()->mappings()) {
     if (mapping.holds(step) &&
         set->variables[mapping.variable].name == detail::checkpoint_number_name) {
       own = mapping.part;
     }
   }
   std::uint64_t bytes = 0;
-  for (const layout::Mapping& mapping : set->mappings) {
+  for (const layout::Mapping& mapping : input.parts()->mappings()) {
     const layout::SetVariable& variable = set->variables[mapping.variable];
     if (variable.stepped && mapping.holds(step) && mapping.part < own) {
       const std::uint32_t v = input.find(variable.name);

@@ -29,7 +29,7 @@ std::set<std::uint64_t> holders(const std::shared_ptr<storage::MemoryStorage>& s
   std::set<std::uint64_t> ids;
   on_ranks(1, [&](exec::Transport& transport) {
     const commit::Input input(transport, *storage, state_path, Options{});
-    for (const layout::Mapping& mapping : input.mappings()) {
+    for (const layout::Mapping& mapping : input.parts()->mappings()) {
       if (input.set()->variables[mapping.variable].name == name && mapping.holds(step)) {
         ids.insert(input.set()->parts[mapping.part].id);
       }

@@ -70,7 +70,8 @@ void Input::open_parts(std::span<const std::uint64_t> words, NeededParts needed)
       std::vector<std::uint64_t> rows(steps());
       for (std::uint64_t step = 0; step < steps(); ++step) {
         auto* into = reinterpret_cast<std::byte*>(&rows[step]);
-        get_from_parts({lengths, step, {}, {into, type_of<std::uint64_t>(), {}, {}}});
+        parts_->get(variables()[lengths],
+                    {lengths, step, {}, {into, type_of<std::uint64_t>(), {}, {}}});
       }
       out.put(rows);
     });
@@ -80,7 +81,7 @@ void Input::open_parts(std::span<const std::uint64_t> words, NeededParts needed)
 
 std::string Input::absent_part(std::uint64_t step) const {
   for (const std::size_t part : absent_) {
-    for (const layout::Mapping& mapping : mappings()) {
+    for (const layout::Mapping& mapping : parts_->mappings()) {
       if (mapping.part == part &&
           (!set()->variables[mapping.variable].stepped || mapping.holds(step))) {
         return layout::part_path(path(), set()->parts[part].path);
@@ -94,10 +95,6 @@ void Input::keep_order_of(const Input& old) {
   view_.keep_order_of(old.view_);
   deferred_ = old.deferred_;
   deferred_failure_ = old.deferred_failure_;
-}
-
-void Input::get_from_parts(const GetRequest& request) {
-  parts_->get(variables()[request.variable], request);
 }
 
 void Input::get(const GetRequest& request, const std::exception_ptr& found) {

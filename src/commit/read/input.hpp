@@ -82,13 +82,11 @@ class Input {
 
   /// Of the index of a set of parts: the set, without its mappings; nullptr for ordinary files.
   const layout::PartSet* set() const noexcept { return parts_ ? &parts_->set() : nullptr; }
-  /// The mappings of the set, for which set() is not null.
-  const MappingList& mappings() const noexcept { return parts_->mappings(); }
+  /// What reads its parts, and has its mappings; nullptr as set().
+  PartsInput* parts() const noexcept { return parts_.get(); }
   /// The path of a part that the step needs and that is not there for every rank; "": they are.
   /// The same on every rank.
   std::string absent_part(std::uint64_t step) const;
-  /// Local. As get(), for a variable whose elements are in parts; the box is inside its shape.
-  void get_from_parts(const GetRequest& request);
 
   /// Collective; each rank its own box.
   /// `failure`: an error that the caller found with it, which every rank then throws.

@@ -31,7 +31,7 @@ class PartsSource final : public model::BlockSource {
     const Type& type = input_.variables()[variable_].definition.type;
     const model::Memory memory{out.data(), type, part.count,
                                model::Dims::filled(part.count.rank(), 0)};
-    input_.get_from_parts({variable_, step_, part, memory});
+    input_.parts()->get(input_.variables()[variable_], {variable_, step_, part, memory});
     meter_.note(out.size());
   }
 
@@ -111,7 +111,7 @@ void Merger::survey() {
     planned.begins = variable.stepped ? input_.steps() : 0;
     planned_.push_back(planned);
   }
-  for (const Mapping& mapping : input_.mappings()) {
+  for (const Mapping& mapping : input_.parts()->mappings()) {
     Planned& planned = planned_[mapping.variable];
     planned.begins = std::min(planned.begins, mapping.first_step);
     const model::Definition& definition = input_.variables()[planned.variable].definition;
@@ -175,7 +175,7 @@ void Merger::put(std::uint64_t step, bool with_fixed) {
   }
   const layout::PartSet& set = *input_.set();
   const auto ranks = static_cast<std::uint32_t>(transport_.size());
-  for (const Mapping& mapping : input_.mappings()) {
+  for (const Mapping& mapping : input_.parts()->mappings()) {
     const Planned& planned = planned_[mapping.variable];
     const bool stepped = set.variables[mapping.variable].stepped;
     const bool is_due = stepped ? mapping.holds(step) && input_.steps() != 0 : with_fixed;

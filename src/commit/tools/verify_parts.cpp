@@ -118,7 +118,7 @@ void PartsVerifier::check_times() {
 
 /// Steps that the index does not have are in no part.
 void PartsVerifier::check_mappings() {
-  for (const layout::Mapping& mapping : input_.mappings()) {
+  for (const layout::Mapping& mapping : input_.parts()->mappings()) {
     const layout::SetVariable& variable = set_.variables[mapping.variable];
     if (transport_.rank() == 0 && variable.stepped && steps_in(mapping) != mapping.steps) {
       findings_.add({0, variable.name, Finding::no_step, "",
@@ -169,7 +169,7 @@ void PartsVerifier::check_scalars() {
 
 bool PartsVerifier::is_mapped(std::uint32_t variable) const {
   const auto& number = input_.variables()[variable].number_in_set;
-  const MappingList& mappings = input_.mappings();
+  const MappingList& mappings = input_.parts()->mappings();
   std::size_t m = 0;
   while (number && m < mappings.size() && mappings.variable(m) != *number) {
     ++m;
@@ -181,7 +181,7 @@ bool PartsVerifier::is_mapped(std::uint32_t variable) const {
 UnitVolumes PartsVerifier::volumes_in(std::size_t part) const {
   UnitVolumes volumes;
   std::map<UnitVolumes::key_type, std::uint64_t> steps;  // that say so
-  for (const layout::Mapping& mapping : input_.mappings()) {
+  for (const layout::Mapping& mapping : input_.parts()->mappings()) {
     if (mapping.part != part || !set_.variables[mapping.variable].stepped) {
       continue;
     }
@@ -215,7 +215,7 @@ void PartsVerifier::check_part(std::size_t part) {
 }
 
 std::uint64_t PartsVerifier::step_of(std::size_t part, const Finding& finding) const {
-  for (const layout::Mapping& mapping : input_.mappings()) {
+  for (const layout::Mapping& mapping : input_.parts()->mappings()) {
     if (mapping.part == part && set_.datasets[mapping.dataset] == finding.variable &&
         finding.step >= mapping.first_row && finding.step - mapping.first_row < mapping.steps) {
       return mapping.first_step + (finding.step - mapping.first_row);
