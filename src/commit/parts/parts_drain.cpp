@@ -58,10 +58,12 @@ void PartsDrain::choose(exec::Transport& transport) {
   auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
     out.put(is_seen_by_all(storage_, path_away(index_path_, set_.parts[away_.front()])));
   });
-  if (in.get<bool>()) {
+  const bool is_for_all = in.get<bool>();
+  if (is_for_all) {
     look(transport, exec::share_of_all(transport), first);
   }
-  if (std::any_of(first.begin(), first.end(), is_open)) {
+  const bool has_other_nodes = transport.nodes() > 1;
+  if ((has_other_nodes || !is_for_all) && std::any_of(first.begin(), first.end(), is_open)) {
     look(transport, exec::share_of_node(transport), first);
   }
   for (std::size_t i = 0; i < away_.size(); ++i) {

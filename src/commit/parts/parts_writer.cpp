@@ -181,14 +181,16 @@ void make_parts_folder(storage::Storage& storage, const PartsPlace& place, Durab
 
 void PartsWriter::make_file() {
   auto in = exec::on_root(group_, [&](model::ByteWriter& out) {
-    if (place_.made) {
+    // That all nodes see the same folder is a guess: there may be another file system here.
+    const bool is_made = place_.made && storage_.exists(place_.folder);
+    if (is_made) {
       refuse_link(storage_, place_.folder);
     } else {
       make_parts_folder(storage_, place_, options_.durability);
     }
     const std::string path = free_path();
     out.put(path);
-    (place_.made ? *place_.made : PlaceFacts::of(storage_, path)).write_to(out);
+    (is_made ? *place_.made : PlaceFacts::of(storage_, path)).write_to(out);
     out.put(place_.number);
     out.put(draw_id());
   });

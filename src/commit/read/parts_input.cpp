@@ -54,7 +54,7 @@ PartsInput::PartsInput(storage::Storage& storage, const std::string& index_path,
       options_(options),
       alone_(exec::make_solo()),
       by_variable_(set_.variables.size()) {
-  set_.mappings = {};
+  std::vector<layout::Mapping>().swap(set_.mappings);  // with its memory
   for (std::uint32_t m = 0; m < mappings_.size(); ++m) {
     by_variable_[mappings_.variable(m)].push_back(m);
   }

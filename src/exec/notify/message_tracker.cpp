@@ -188,7 +188,7 @@ class MessageTracker final : public CompletionTracker {
     const std::lock_guard lock(mutex_);
     std::vector<int> ranks;
     for (const Inbox& inbox : inboxes_) {
-      if (inbox.got < number) {
+      if (is_root_ && inbox.got < number) {  // elsewhere it is of who passes the outcome on
         ranks.push_back(inbox.from);
       }
     }
