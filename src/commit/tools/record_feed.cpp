@@ -332,7 +332,9 @@ void RecordFeed::take(std::uint32_t variable, RecordUnit& unit) {
     }
     check_coverage(unit, covered);
   } catch (const Error& e) {
-    if (!is_of_bytes(e.code())) {
+    const bool is_of_it =
+        is_of_bytes(e.code()) || may_be_of_variable(e.code()) || e.code() == Code::over_budget;
+    if (!is_of_it) {
       throw;  // the file cannot be read here: no verdict
     }
     find(unit, "", std::string("its place in the file cannot be found: ") + e.what());
