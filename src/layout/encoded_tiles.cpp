@@ -1,13 +1,20 @@
 #include "layout/encoded_tiles.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "layout/stored_variable.hpp"
 #include "model/convert.hpp"
 #include "model/fill.hpp"
 #include "sluice/error.hpp"
+#include "sluice/options.hpp"
 
 namespace sluice::layout {
+
+std::uint64_t longest_tile(std::uint64_t budget_bytes) {
+  const bool is_small = budget_bytes < Options{}.budget_bytes;
+  return is_small ? budget_bytes / 2 : std::max(budget_bytes / 2, longest_tile_bytes);
+}
 
 void EncodedTiles::write_to(model::ByteWriter& out) const {
   placement.write_to(out);

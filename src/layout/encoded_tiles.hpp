@@ -19,6 +19,9 @@ struct StoredVariable;
 
 /// A tile has fewer bytes: HDF5 refuses longer chunks, and so does Sluice when it writes.
 inline constexpr std::uint64_t longest_tile_bytes = 4ULL << 30;
+/// The longest tile that is decoded. One at a time is, however long, so that what was written can
+/// be read; a budget that was made smaller bounds what a file may cost.
+std::uint64_t longest_tile(std::uint64_t budget_bytes);
 
 /// `placement` has the addresses; there is one size and one mask for each of its entries.
 struct EncodedTiles {

@@ -160,10 +160,22 @@ TEST_F(Damage, ALongChunkIsReadAlone) {
       EXPECT_EQ(got, (std::vector<std::int32_t>{3, 10, 3, 3, 3, 3}));
     });
   };
+  const auto read_row = [&](const Options& options) {
+    return files_.caught(2, [&](exec::Transport& transport) {
+      File in = files_.open(transport, "long.h5", Mode::read, options);
+      const std::vector<std::uint64_t> ids{20 + 34 * static_cast<std::uint64_t>(transport.rank())};
+      std::vector<std::int32_t> row(1 << 20);
+      in.get_rows(in.find("v"), ids, row);
+      EXPECT_EQ(row[4], 3);
+      EXPECT_EQ(row[5], 10 + transport.rank());
+    });
+  };
+  EXPECT_EQ(read_row({}).code(), Code::ok);
   EXPECT_EQ(read({}).code(), Code::ok);
   Options smaller;
   smaller.budget_bytes -= 1;
   expect_error(read(smaller), Code::over_budget, {"v: a chunk has 142606336 bytes"});
+  expect_error(read_row(smaller), Code::over_budget, {"v: a chunk has 142606336 bytes"});
 }
 
 }  // namespace

@@ -108,9 +108,11 @@ void RowReader::read_encoded_rows(const Located& located, exec::RowSource& sourc
     source.rows_together = tile_rows;
   }
   auto decoder = std::make_shared<layout::TileDecoder>(
-      variable.filters, context_.view.name_of(located.variable, located.step), budget_bytes / 2);
-  source.read = [this, &located, &variable, decoder, dense = std::vector<std::byte>()](
-                    std::uint64_t first, std::uint64_t count, std::span<std::byte> out) mutable {
+      variable.filters, context_.view.name_of(located.variable, located.step),
+      layout::longest_tile(budget_bytes));
+  auto memory = std::make_shared<codec::ScratchMemory>();
+  source.read = [this, &located, &variable, decoder, memory](
+                    std::uint64_t first, std::uint64_t count, std::span<std::byte> out) {
     const model::Definition& d = variable.definition;
     const layout::Placement& tiles = located.placement();
     const Box rows = rows_of(model::whole(tiles.shape()), first, count);
@@ -118,7 +120,7 @@ void RowReader::read_encoded_rows(const Located& located, exec::RowSource& sourc
     storage::File& file = context_.source.file(tiles);
     for (const layout::Piece& piece : layout::cut(tiles, rows)) {
       const Box whole = tiles.whole_tile(piece.tile_index);
-      dense.resize(tiles.tile_bytes(piece.tile_index));
+      const std::span<std::byte> dense = memory->take(tiles.tile_bytes(piece.tile_index));
       if (tiles.address(piece.tile_index) == layout::absent) {
         model::fill(dense, d.type, d.fill);
       } else {

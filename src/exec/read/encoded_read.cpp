@@ -21,13 +21,6 @@ namespace {
 /// Shares of the budget: decoded tiles, received bytes, bytes to send, the memory of the coders.
 constexpr std::uint64_t read_shares_of_budget = 4;
 
-/// The longest tile that is decoded. One at a time is, however long, so that what was written can
-/// be read; a budget that was made smaller bounds what a file may cost.
-std::uint64_t longest_tile(std::uint64_t budget_bytes) {
-  const bool is_small = budget_bytes < Options{}.budget_bytes;
-  return is_small ? budget_bytes / 2 : std::max(budget_bytes / 2, layout::longest_tile_bytes);
-}
-
 /// `count` of the ranks, at most all of them, from the first to the last.
 plan::RankList spread(const plan::RankList& ranks, std::size_t count) {
   std::vector<int> some;
@@ -253,7 +246,7 @@ class Decoding final : public RoundParty {
     if (decoders_.empty()) {
       for (std::size_t i = 0; i < reading_.threads; ++i) {
         decoders_.emplace_back(reading_.pipeline, reading_.name,
-                               longest_tile(reading_.budget_bytes));
+                               layout::longest_tile(reading_.budget_bytes));
       }
       decoders_.front().require_small(*reading_.tiles);
     }
