@@ -32,7 +32,9 @@ namespace {
 std::uint64_t keep_of(std::int64_t given) {
   if (given < SLUICE_KEEP_ALL) {
     throw Error(Code::invalid_argument,
-                "keep: a negative number of checkpoints, which is not that for all of them");
+                "keep: " + std::to_string(given) +
+                    " is negative: give a number of checkpoints, 0 for the default, or "
+                    "SLUICE_KEEP_ALL");
   }
   if (given == SLUICE_KEEP_ALL) {
     return 0;

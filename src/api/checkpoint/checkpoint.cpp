@@ -1,7 +1,6 @@
 #include "sluice/checkpoint.hpp"
 
 #include "api/checkpoint/checkpoint_impl.hpp"
-#include "api/file/selected.hpp"
 #include "api/messages.hpp"
 
 namespace sluice {
@@ -60,17 +59,12 @@ void Checkpoint::array_raw(const std::string& name, void* data, Type type, const
 
 void Checkpoint::array_sized(const std::string& name, void* data, std::uint64_t size, Type type,
                              const Shape& shape, const Selection& mine) {
-  const model::Box box = detail::box_of(mine, detail::dims_of(shape), size);
-  detail::require_size("checkpoint: " + name, mine, box.count, size);
-  Selection part = mine;
-  part.count = {box.count.begin(), box.count.end()};
-  array_raw(name, data, type, shape, part);
+  impl().add({name, type, shape, detail::ByPlace{data, mine, size}});
 }
 
 void Checkpoint::rows_sized(const std::string& name, const std::uint64_t* ids, std::uint64_t count,
                             void* data, std::uint64_t size, Type type, const Shape& shape) {
-  detail::require_row_size("checkpoint: " + name, count, detail::dims_of(shape), size);
-  rows_raw(name, ids, count, data, type, shape);
+  impl().add({name, type, shape, detail::ByRows{data, {ids, ids + count}, size}});
 }
 
 void Checkpoint::rows_raw(const std::string& name, const std::uint64_t* ids, std::uint64_t count,

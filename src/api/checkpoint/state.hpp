@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -23,10 +24,12 @@ struct TextMemory {
 struct ByPlace {
   void* data = nullptr;
   Selection mine = {};
+  std::optional<std::uint64_t> size = {};  ///< of the memory, in elements, if it is known
 };
 struct ByRows {
   void* data = nullptr;
   std::vector<std::uint64_t> ids = {};
+  std::optional<std::uint64_t> size = {};  ///< as above
 };
 struct SingleValue {
   void* value = nullptr;

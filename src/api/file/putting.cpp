@@ -39,7 +39,11 @@ void put_block(FileImpl& file, Variable variable, const Given& given, const Sele
   const bool is_plain = selection.memory_shape.empty() && selection.memory_start.empty() &&
                         !selection.count.empty() &&
                         selection.start.size() == selection.count.size();
-  if (is_plain && (!given.size || *given.size == dims_of(selection.count).volume()) &&
+  bool fits = !given.size;
+  if (is_plain && given.size) {
+    refusing(output, [&] { fits = *given.size == dims_of(selection.count).volume(); });
+  }
+  if (is_plain && fits &&
       output.put_next(variable.index(), given.type, selection.allow_overflow, given.data,
                       static_cast<int>(selection.count.size()), selection.start.data(),
                       selection.count.data())) {

@@ -182,8 +182,11 @@ std::optional<std::uint32_t> Description::find_same(const model::Definition& def
   const bool is_old = *index < old_count_;
   model::Definition same = definitions_[*index];
   if (is_nameless_ && same.type == definition.type) {
-    same.name = definition.name;  // the caller provides what the format does not keep
-    same.partial = definition.partial;
+    same.name = definition.name;
+  }
+  const bool is_kept = !is_nameless_ && !(is_old && format_->has_grammar);
+  if (!is_kept && same.type == definition.type) {
+    same.partial = definition.partial;  // the caller provides what the format does not keep
     same.fill = definition.fill;
   }
   require_same(same, completed(definition, same, is_old, gives_compress));
