@@ -296,20 +296,20 @@ const std::string& ReferencedNames::of(hobj_ref_t reference, const std::string& 
   if (!is_filled_) {
     fill();
   }
-  const auto [at, is_new] = names_.try_emplace(reference);
-  if (!is_new) {
-    return at->second;
+  if (const auto known = names_.find(reference); known != names_.end()) {
+    return known->second;
   }
+  std::string found;
   // A dataset that h5copy extracted from its file has dangling references.
   const Handle scale(H5Rdereference2(file_, H5P_DEFAULT, H5R_OBJECT, &reference));
   if (scale) {
     std::array<char, 1024> name{};
     checked(H5Iget_name(scale.get(), name.data(), name.size()), what);
-    at->second = name[0] == '/' ? name.data() + 1 : name.data();
+    found = name[0] == '/' ? name.data() + 1 : name.data();
   } else {
     throw_storage_failure();
   }
-  return at->second;
+  return names_.emplace(reference, std::move(found)).first->second;
 }
 
 std::vector<std::string> dimension_names(ReferencedNames& known, hid_t dataset,
