@@ -16,7 +16,7 @@ std::uint64_t with_remainder(std::uint64_t end, std::uint64_t count, std::uint64
 
 TileOwners::TileOwners(RankList owners, const std::vector<std::uint64_t>& tiles)
     : owners_(std::move(owners)) {
-  const std::uint64_t count = std::max<std::uint64_t>(1, owners_.size());
+  const std::uint64_t count = owners_.size();
   before_.reserve(tiles.size() + 1);
   before_.push_back({});
   for (const std::uint64_t of_variable : tiles) {
@@ -27,7 +27,7 @@ TileOwners::TileOwners(RankList owners, const std::vector<std::uint64_t>& tiles)
 
 std::uint64_t TileOwners::count_before(std::uint32_t variable, std::uint32_t owner) const {
   const Sum& sum = before_[variable];
-  return sum.whole + with_remainder(sum.rest, std::max<std::uint64_t>(1, owners_.size()), owner);
+  return sum.whole + with_remainder(sum.rest, owners_.size(), owner);
 }
 
 TileOwners::Shares TileOwners::shares_of(std::uint32_t variable) const {

@@ -90,11 +90,13 @@ class Hostile(unittest.TestCase):
                 file.create_dataset("packed", (1 << 60,), "u1", chunks=(1 << 20,),
                                     compression="gzip")
                 name = file.filename
-            for variable in ("chunks", "packed"):
-                self.refused("dump", name, variable, "--rows", "0:5", text="chunks")
-            for rows in ("0:5", "1152921504606846970:"):
-                result = sluice("dump", name, "huge", "--rows", rows, "--csv")
-                self.assertEqual(result.returncode, FINE, result.stderr)
+            # A few rows are read whatever the whole has: chunks that are not there cost nothing.
+            for variable in ("huge", "chunks", "packed"):
+                for rows, count in (("0:5", 5), ("1152921504606846970:", 6)):
+                    result = sluice("dump", name, variable, "--rows", rows, "--csv")
+                    self.assertEqual(result.returncode, FINE, result.stderr)
+                    values = [line.split(",")[-1] for line in result.stdout.splitlines()]
+                    self.assertEqual(values[-count:], ["0"] * count, result.stdout)
         finally:
             resource.setrlimit(resource.RLIMIT_AS, limit)
 

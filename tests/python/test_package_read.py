@@ -31,8 +31,11 @@ def test_texts_beyond_the_longest_type(tmp_path):
         out.put("x", 1.0)
         out.attrs["text"] = texts[0]
         out.attrs["texts"] = texts
+        out.flush()
         with pytest.raises(sluice.Error, match="8388607"):
             out.put("long", np.zeros(1, "S8388608"))
+        with pytest.raises(sluice.Error, match="8388607"):
+            out.flush()
     with sluice.open(tmp_path / "long.h5") as f:
         assert f.attrs["text"] == texts[0]
         assert f.attrs["texts"] == texts
