@@ -12,13 +12,20 @@ thread_local std::int64_t most_bytes = 0;
 
 namespace {
 
-void* counted(std::size_t bytes) {
+void* counted_or_null(std::size_t bytes) noexcept {
   void* at = std::malloc(bytes == 0 ? 1 : bytes);
+  if (at != nullptr) {
+    held_bytes += static_cast<std::int64_t>(malloc_usable_size(at));
+    most_bytes = std::max(most_bytes, held_bytes);
+  }
+  return at;
+}
+
+void* counted(std::size_t bytes) {
+  void* at = counted_or_null(bytes);
   if (at == nullptr) {
     throw std::bad_alloc();
   }
-  held_bytes += static_cast<std::int64_t>(malloc_usable_size(at));
-  most_bytes = std::max(most_bytes, held_bytes);
   return at;
 }
 
@@ -34,6 +41,12 @@ void uncounted(void* at) noexcept {
 
 void* operator new(std::size_t bytes) { return sluice::test::counted(bytes); }
 void* operator new[](std::size_t bytes) { return sluice::test::counted(bytes); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return sluice::test::counted_or_null(bytes);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  return sluice::test::counted_or_null(bytes);
+}
 void operator delete(void* at) noexcept { sluice::test::uncounted(at); }
 void operator delete[](void* at) noexcept { sluice::test::uncounted(at); }
 void operator delete(void* at, std::size_t) noexcept { sluice::test::uncounted(at); }
