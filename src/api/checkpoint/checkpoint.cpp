@@ -1,7 +1,9 @@
 #include "sluice/checkpoint.hpp"
 
 #include "api/checkpoint/checkpoint_impl.hpp"
+#include "api/file/selected.hpp"
 #include "api/messages.hpp"
+#include "exec/transport/agree.hpp"
 
 namespace sluice {
 
@@ -59,12 +61,21 @@ void Checkpoint::array_raw(const std::string& name, void* data, Type type, const
 
 void Checkpoint::array_sized(const std::string& name, void* data, std::uint64_t size, Type type,
                              const Shape& shape, const Selection& mine) {
-  impl().add({name, type, shape, detail::ByPlace{data, mine, size}});
+  Selection part = mine;
+  const std::exception_ptr wrong = exec::failure_of([&] {
+    const model::Box box = detail::box_of(mine, detail::dims_of(shape), size);
+    detail::require_size("checkpoint: " + name, mine, box.count, size);
+    part.count = {box.count.begin(), box.count.end()};
+  });
+  impl().add({name, type, shape, detail::ByPlace{data, part}, wrong});
 }
 
 void Checkpoint::rows_sized(const std::string& name, const std::uint64_t* ids, std::uint64_t count,
                             void* data, std::uint64_t size, Type type, const Shape& shape) {
-  impl().add({name, type, shape, detail::ByRows{data, {ids, ids + count}, size}});
+  const std::exception_ptr wrong = exec::failure_of([&] {
+    detail::require_row_size("checkpoint: " + name, count, detail::dims_of(shape), size);
+  });
+  impl().add({name, type, shape, detail::ByRows{data, {ids, ids + count}}, wrong});
 }
 
 void Checkpoint::rows_raw(const std::string& name, const std::uint64_t* ids, std::uint64_t count,

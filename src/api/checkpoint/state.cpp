@@ -4,8 +4,6 @@
 #include <cstring>
 
 #include "api/checkpoint/names.hpp"
-#include "api/file/selected.hpp"
-#include "exec/transport/agree.hpp"
 #include "model/name.hpp"
 
 namespace sluice::detail {
@@ -55,14 +53,9 @@ void take_padded(const Registered& thing, OfText& text) {
   }
 }
 
-/// Error invalid_argument unless memory whose size is known has the elements of its part.
-void check_size(const Registered& thing) {
-  const std::string what = "checkpoint: " + thing.name;
-  if (const auto* place = std::get_if<ByPlace>(&thing.memory); place && place->size) {
-    const model::Box box = box_of(place->mine, dims_of(thing.shape), place->size);
-    require_size(what, place->mine, box.count, place->size);
-  } else if (const auto* rows = std::get_if<ByRows>(&thing.memory); rows && rows->size) {
-    require_row_size(what, rows->ids.size(), dims_of(thing.shape), rows->size);
+void require_right(const Registered& thing) {
+  if (thing.wrong) {
+    std::rethrow_exception(thing.wrong);
   }
 }
 
@@ -90,11 +83,8 @@ void State::add(Registered thing, bool is_saved) {
                                        "is new, but there are checkpoints without it: register "
                                        "everything before the first save");
   }
-  const std::exception_ptr wrong = exec::failure_of([&] { check_size(thing); });
   if (found == things_.end()) {
-    if (wrong) {
-      std::rethrow_exception(wrong);
-    }
+    require_right(thing);
     things_.push_back(std::move(thing));
     return;
   }
@@ -105,9 +95,8 @@ void State::add(Registered thing, bool is_saved) {
                                   ": choose another name");
   }
   found->memory = std::move(thing.memory);
-  if (wrong) {
-    std::rethrow_exception(wrong);  // every save fails: it must not read the memory of before
-  }
+  found->wrong = thing.wrong;  // no save reads the memory of before
+  require_right(*found);
 }
 
 std::vector<Variable> State::define(File& file, int ranks) const {
@@ -127,19 +116,11 @@ std::vector<Variable> State::define(File& file, int ranks) const {
 void State::put(Step& step, const std::vector<Variable>& variables, int rank) {
   for (std::size_t i = 0; i < things_.size(); ++i) {
     Registered& thing = things_[i];
+    require_right(thing);
     if (const auto* place = std::get_if<ByPlace>(&thing.memory)) {
-      if (place->size) {
-        step.put_sized(variables[i], place->data, *place->size, thing.type, place->mine);
-      } else {
-        step.put_raw(variables[i], place->data, thing.type, place->mine);
-      }
+      step.put_raw(variables[i], place->data, thing.type, place->mine);
     } else if (const auto* rows = std::get_if<ByRows>(&thing.memory)) {
-      if (rows->size) {
-        step.put_rows_sized(variables[i], rows->ids.data(), rows->ids.size(), rows->data,
-                            *rows->size, thing.type);
-      } else {
-        step.put_rows_raw(variables[i], rows->ids.data(), rows->ids.size(), rows->data, thing.type);
-      }
+      step.put_rows_raw(variables[i], rows->ids.data(), rows->ids.size(), rows->data, thing.type);
     } else if (const auto* bytes = std::get_if<OfRank>(&thing.memory)) {
       step.put_raw(variables[i], bytes->data, thing.type,
                    {.start = {static_cast<std::uint64_t>(rank), 0}, .count = {1, thing.shape[0]}});
@@ -233,12 +214,9 @@ void State::defer_gets(File& in, const std::vector<Variable>& variables, std::ui
   forget_read();
   for (std::size_t i = 0; i < things_.size(); ++i) {
     Registered& thing = things_[i];
+    require_right(thing);
     if (auto* place = std::get_if<ByPlace>(&thing.memory)) {
-      if (place->size) {
-        in.defer_get_sized(variables[i], place->data, *place->size, thing.type, place->mine, step);
-      } else {
-        in.defer_get_raw(variables[i], place->data, thing.type, place->mine, step);
-      }
+      in.defer_get_raw(variables[i], place->data, thing.type, place->mine, step);
     } else if (auto* value = std::get_if<SingleValue>(&thing.memory)) {
       in.defer_get_raw(variables[i], value->value, thing.type, {}, step);
     } else if (auto* text = std::get_if<OfText>(&thing.memory)) {
@@ -258,13 +236,8 @@ void State::finish_gets(File& in, const std::vector<Variable>& variables, std::u
   for (std::size_t i = 0; i < things_.size(); ++i) {
     Registered& thing = things_[i];
     if (auto* rows = std::get_if<ByRows>(&thing.memory)) {
-      if (rows->size) {
-        in.get_rows_sized(variables[i], rows->ids.data(), rows->ids.size(), rows->data, *rows->size,
-                          thing.type, step);
-      } else {
-        in.get_rows_raw(variables[i], rows->ids.data(), rows->ids.size(), rows->data, thing.type,
-                        step);
-      }
+      in.get_rows_raw(variables[i], rows->ids.data(), rows->ids.size(), rows->data, thing.type,
+                      step);
     } else if (auto* text = std::get_if<OfText>(&thing.memory)) {
       take_padded(thing, *text);
     }

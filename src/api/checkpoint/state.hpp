@@ -5,7 +5,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <exception>
 #include <string>
 #include <variant>
 #include <vector>
@@ -24,12 +24,10 @@ struct TextMemory {
 struct ByPlace {
   void* data = nullptr;
   Selection mine = {};
-  std::optional<std::uint64_t> size = {};  ///< of the memory, in elements, if it is known
 };
 struct ByRows {
   void* data = nullptr;
   std::vector<std::uint64_t> ids = {};
-  std::optional<std::uint64_t> size = {};  ///< as above
 };
 struct SingleValue {
   void* value = nullptr;
@@ -49,6 +47,7 @@ struct Registered {
   Type type;
   Shape shape;  ///< of OfRank: the bytes of one rank
   std::variant<ByPlace, ByRows, SingleValue, OfText, OfRank> memory;
+  std::exception_ptr wrong = {};  ///< with its memory: every save and restore fails with it
 };
 
 class State {
