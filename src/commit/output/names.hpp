@@ -24,21 +24,28 @@ class Names {
 
   /// A name may not be both a dataset and a group on the way to another: Error bad_name.
   void check_path(const std::string& name) const {
-    const std::string within = name + "/";
-    const auto below = all_.lower_bound(within);
-    if (below != all_.end() && below->first.starts_with(within)) {
-      refuse(name, below->first);
+    if (const std::string* const other = find_clash(name)) {
+      throw Error(Code::bad_name, "define " + name + ": clashes with the variable " + *other);
     }
-    for (std::size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
-      if (const auto above = all_.find(name.substr(0, at)); above != all_.end()) {
-        refuse(name, above->first);
-      }
-    }
+  }
+  bool is_free(const std::string& name) const {
+    return all_.count(name) == 0 && find_clash(name) == nullptr;
   }
 
  private:
-  [[noreturn]] static void refuse(const std::string& name, const std::string& other) {
-    throw Error(Code::bad_name, "define " + name + ": clashes with the variable " + other);
+  /// One below `name`, or on the way to it.
+  const std::string* find_clash(const std::string& name) const {
+    const std::string within = name + "/";
+    const auto below = all_.lower_bound(within);
+    if (below != all_.end() && below->first.starts_with(within)) {
+      return &below->first;
+    }
+    for (std::size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
+      if (const auto above = all_.find(name.substr(0, at)); above != all_.end()) {
+        return &above->first;
+      }
+    }
+    return nullptr;
   }
 
   std::map<std::string, std::uint32_t> all_;

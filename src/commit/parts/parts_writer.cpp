@@ -312,31 +312,17 @@ PartsWriter::Dataset PartsWriter::choose(const Definition& definition, Known& kn
   }
   const Dataset made{static_cast<std::uint32_t>(file_->variables().definitions().size()), listed,
                      own.shape};
-  names_.insert(own.name);
+  names_.add(own.name, made.number);
   file_->define(own);
   known.datasets.push_back(made);
   return made;
-}
-
-/// Neither that of a dataset of the part nor on the way to one, nor below one.
-bool PartsWriter::is_free(const std::string& name) const {
-  const auto below = names_.lower_bound(name + "/");
-  if (names_.count(name) != 0 || (below != names_.end() && below->starts_with(name + "/"))) {
-    return false;
-  }
-  for (std::size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
-    if (names_.count(name.substr(0, at)) != 0) {
-      return false;
-    }
-  }
-  return true;
 }
 
 std::string PartsWriter::free_name(const std::string& name) const {
   constexpr int most_names = 1 << 20;  // a file with more datasets of one variable is not a part
   for (int number = 0; number < most_names; ++number) {
     std::string candidate = number == 0 ? name : name + "~" + std::to_string(number);
-    if (is_free(candidate)) {
+    if (names_.is_free(candidate)) {
       return candidate;
     }
   }

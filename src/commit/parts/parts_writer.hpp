@@ -19,10 +19,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "commit/output/names.hpp"
 #include "commit/write/file_writer.hpp"
 #include "layout/part_set.hpp"
 #include "model/linear.hpp"
@@ -127,7 +127,6 @@ class PartsWriter {
   std::string free_path();
   Dataset choose(const model::Definition& definition, Known& known, bool listed,
                  const model::Dims& shape);
-  bool is_free(const std::string& name) const;
   std::string free_name(const std::string& name) const;
   std::vector<model::Block> move_blocks(const std::vector<model::Definition>& definitions,
                                         const FileCommit& commit);
@@ -145,7 +144,7 @@ class PartsWriter {
   bool is_kept_ = false;
   Options options_;
   std::unique_ptr<FileWriter> file_;
-  std::set<std::string> names_;  ///< of the datasets in it
+  Names names_;  ///< of the datasets in it
   std::uint64_t commits_ = 0;
   std::vector<Known> known_;                                  ///< by variable of the whole
   std::vector<std::unique_ptr<model::BlockSource>> sources_;  ///< of the current commit
