@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 #include <utility>
 
 #include "layout/hdf5/attributes.hpp"
@@ -12,18 +11,11 @@
 namespace sluice::layout::hdf5 {
 
 void PlannedAttributes::apply(bool has_time) {
-  if (waiting_.empty()) {
-    return;
-  }
-  Numbers numbers;
-  for (std::uint32_t v = 0; v < variables_.size(); ++v) {
-    numbers.emplace(variables_.definition(v).name, v);
-  }
   auto kept = waiting_.begin();  // until a commit creates their owner
   auto at = kept;
   try {
     for (; at != waiting_.end(); ++at) {
-      if (apply(*at, numbers, has_time)) {
+      if (apply(*at, has_time)) {
         applied_.push_back(std::move(*at));
       } else if (kept++ != at) {
         *std::prev(kept) = std::move(*at);
@@ -36,12 +28,10 @@ void PlannedAttributes::apply(bool has_time) {
   waiting_.erase(kept, at);
 }
 
-bool PlannedAttributes::apply(const model::Attribute& attribute, const Numbers& numbers,
-                              bool has_time) {
+bool PlannedAttributes::apply(const model::Attribute& attribute, bool has_time) {
   const Profile profile = file_.profile();
   const std::string& owner = attribute.owner;
-  const auto found = numbers.find(owner);
-  const auto known = found == numbers.end() ? std::nullopt : std::optional(found->second);
+  const auto known = variables_.find(owner);
   std::string path = owner.empty() ? "/" : owner;
   if (owner == time_name && !known && !has_time) {
     if (!is_grouped(profile) || is_iteration(profile, attribute)) {

@@ -7,8 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "layout/hdf5/planned_variables.hpp"
@@ -41,8 +39,7 @@ class PlannedAttributes {
   void put_back(const std::vector<model::Attribute>& applied);
 
  private:
-  using Numbers = std::unordered_map<std::string_view, std::uint32_t>;  ///< of variables, by name
-  bool apply(const model::Attribute& attribute, const Numbers& numbers, bool has_time);
+  bool apply(const model::Attribute& attribute, bool has_time);
 
   PlannedFile& file_;
   const PlannedVariables& variables_;

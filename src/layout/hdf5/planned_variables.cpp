@@ -10,17 +10,14 @@ namespace sluice::layout::hdf5 {
 using model::Dims;
 
 void PlannedVariables::add(const model::Definition& definition, PlannedDataset dataset) {
+  numbers_.emplace(definition.name, size());
   definitions_.push_back(definition);
   datasets_.push_back(std::move(dataset));
 }
 
 std::optional<std::uint32_t> PlannedVariables::find(const std::string& name) const {
-  for (std::uint32_t v = 0; v < size(); ++v) {
-    if (definitions_[v].name == name) {
-      return v;
-    }
-  }
-  return std::nullopt;
+  const auto found = numbers_.find(name);
+  return found == numbers_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void PlannedVariables::note_made(std::uint32_t variable, const Dims& tile) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "layout/hdf5/planned_file.hpp"
@@ -69,6 +70,7 @@ class PlannedVariables {
   PlannedFile& file_;
   std::vector<model::Definition> definitions_;
   std::vector<PlannedDataset> datasets_;
+  std::unordered_map<std::string, std::uint32_t> numbers_;  ///< by name
 };
 
 }  // namespace sluice::layout::hdf5
