@@ -1,6 +1,8 @@
 #include "codec/checksum.hpp"
 
 #include <array>
+#include <bit>
+#include <cstring>
 #include <new>
 
 // The widest instructions that the processor has, chosen at run time, where the library offers
@@ -71,6 +73,69 @@ std::uint32_t crc32c(std::span<const std::byte> bytes) {
     value = (value >> 8) ^ crc_table[(value ^ std::to_integer<std::uint32_t>(byte)) & 0xff];
   }
   return ~value;
+}
+
+namespace {
+
+/// The three words of the state of lookup3.
+struct Lookup3 {
+  std::uint32_t a, b, c;
+
+  /// Words before the last ones.
+  void mix() {
+    step(a, c, b, 4);
+    step(b, a, c, 6);
+    step(c, b, a, 8);
+    step(a, c, b, 16);
+    step(b, a, c, 19);
+    step(c, b, a, 4);
+  }
+  void finish() {
+    last(c, b, 14);
+    last(a, c, 11);
+    last(b, a, 25);
+    last(c, b, 16);
+    last(a, c, 4);
+    last(b, a, 14);
+    last(c, b, 24);
+  }
+
+ private:
+  static void step(std::uint32_t& x, std::uint32_t& y, std::uint32_t z, int bits) {
+    x -= y;
+    x ^= std::rotl(y, bits);
+    y += z;
+  }
+  static void last(std::uint32_t& x, std::uint32_t y, int bits) {
+    x ^= y;
+    x -= std::rotl(y, bits);
+  }
+};
+
+}  // namespace
+
+std::uint32_t lookup3(std::span<const std::byte> bytes) {
+  constexpr std::size_t words_bytes = 12;
+  const std::uint32_t first = 0xdeadbeef + static_cast<std::uint32_t>(bytes.size());
+  Lookup3 state{first, first, first};
+  const auto add = [&state](const std::byte* from) {
+    std::array<std::uint32_t, 3> words;
+    std::memcpy(words.data(), from, words_bytes);
+    state.a += words[0];
+    state.b += words[1];
+    state.c += words[2];
+  };
+  for (; bytes.size() > words_bytes; bytes = bytes.subspan(words_bytes)) {
+    add(bytes.data());
+    state.mix();
+  }
+  if (!bytes.empty()) {
+    std::array<std::byte, words_bytes> rest{};
+    std::memcpy(rest.data(), bytes.data(), bytes.size());
+    add(rest.data());
+    state.finish();
+  }
+  return state.c;
 }
 
 Checksum::Checksum() : state_(new State) {

@@ -14,6 +14,9 @@ std::uint64_t checksum(std::string_view text);
 /// CRC-32C (Castagnoli), as Zarr has it.
 std::uint32_t crc32c(std::span<const std::byte> bytes);
 
+/// Bob Jenkins' lookup3 (hashlittle), as HDF5 has it. Of the length the lower 32 bits count.
+std::uint32_t lookup3(std::span<const std::byte> bytes);
+
 /// checksum() over bytes that come in pieces.
 class Checksum {
  public:

@@ -135,6 +135,13 @@ TEST(Checksum, Crc32cIsTheOneOfTheStandards) {
   EXPECT_EQ(crc32c(std::as_bytes(std::span(digits))), 0xe3069283U);
 }
 
+/// The values that its author gives, and HDF5's own tests.
+TEST(Checksum, Lookup3IsTheOneOfHdf5) {
+  const std::string text = "Four score and seven years ago";
+  EXPECT_EQ(lookup3({}), 0xdeadbeefU);
+  EXPECT_EQ(lookup3(std::as_bytes(std::span(text))), 0x17770551U);
+}
+
 TEST(Coder, EveryByteComesBack) {
   ASSERT_FALSE(options().empty()) << "built without libdeflate and libzstd: nothing to test";
   std::mt19937 draw(1);

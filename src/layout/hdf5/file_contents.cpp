@@ -19,7 +19,13 @@ Contents contents_of(hid_t file, storage::File& holder, Profile profile, const P
   if (set != nullptr) {
     indexed.emplace();
     indexed->variables = set->variables;
-    indexed->mappings = set->mappings;
+    std::vector<bool> is_mapped(set->variables.size());
+    for (const Mapping& mapping : set->mappings) {  // one of a variable: there may be a million
+      if (!is_mapped[mapping.variable]) {
+        is_mapped[mapping.variable] = true;
+        indexed->mappings.push_back(mapping);
+      }
+    }
   }
   const Contents recorded;  // they do not depend on what was recorded before
   OtherFiles others(holder);

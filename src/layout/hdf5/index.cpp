@@ -17,6 +17,7 @@
 #include "layout/hdf5/part_identity.hpp"
 #include "layout/hdf5/scales.hpp"
 #include "layout/hdf5/types.hpp"
+#include "layout/hdf5/virtual_mappings.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -24,21 +25,18 @@ namespace {
 
 using model::Dims;
 
-/// `start`, relative to the first dimension that only `count` has (characters of text).
-Dims with_rank_of(const Dims& count, Dims start) {
-  while (start.rank() < count.rank()) {
-    start.push_back(0);
-  }
-  return start;
+void add_dimension(model::Box& box, std::uint64_t start, std::uint64_t count) {
+  box.start.push_back(start);
+  box.count.push_back(count);
 }
 
-/// A dataspace of `extent` with the box at `start` selected.
+/// A dataspace of `extent` of which a box is selected.
 class Selected {
  public:
   explicit Selected(const Dims& extent) : space_(dataspace(extent)) {}
-  hid_t select(const Dims& start, const Dims& count) {
-    check(H5Sselect_hyperslab(space_.get(), H5S_SELECT_SET, hsizes_of(start).data(), nullptr,
-                              hsizes_of(count).data(), nullptr),
+  hid_t select(const model::Box& box) {
+    check(H5Sselect_hyperslab(space_.get(), H5S_SELECT_SET, hsizes_of(box.start).data(), nullptr,
+                              hsizes_of(box.count).data(), nullptr),
           "selection");
     return space_.get();
   }
@@ -50,7 +48,8 @@ class Selected {
 /// Builds the file in the overlay of a planner driver, and writes it as one image.
 class IndexWriter {
  public:
-  IndexWriter(storage::File& file, const Index& index) : file_(file), index_(index) {
+  IndexWriter(storage::File& file, const Index& index, MappedBy by)
+      : file_(file), index_(index), placeholders_(index.set->id) {
     state_.file = &file;
     state_.writable = true;
     for (const CommitRow& row : index.commits) {
@@ -63,6 +62,12 @@ class IndexWriter {
     for (const model::Definition& definition : index.definitions) {
       names_.insert(definition.name);
     }
+    const std::vector<Part>& parts = index.set->parts;
+    const std::vector<std::string>& datasets = index.set->datasets;
+    by_blocks_ = by == MappedBy::blocks &&
+                 std::all_of(parts.begin(), parts.end(),
+                             [](const Part& part) { return is_literal_source(part.path); }) &&
+                 std::all_of(datasets.begin(), datasets.end(), is_literal_source);
   }
 
   void run() {
@@ -87,6 +92,7 @@ class IndexWriter {
     }
     std::vector<std::byte> image(state_.end_of_allocation);
     state_.overlay.read_over(0, image);
+    fill_blocks(image);
     file_.write(0, image);
   }
 
@@ -209,7 +215,7 @@ class IndexWriter {
     const Handle list = creation_list(index_.profile, definition);
     const Dims shape = dims_in_file(index_.profile, definition, definition.shape);
     const Dims dims = definition.stepped ? shape.with_front(steps_) : shape;
-    if (!dims.empty()) {
+    if (!dims.empty() && !mappings_[variable].empty()) {
       map(variable, dims, list.get());
     }
     const Handle dataset = make(definition.name, type.get(), dataspace(dims).get(), list.get());
@@ -220,34 +226,68 @@ class IndexWriter {
   }
 
   void map(std::uint32_t variable, const Dims& dims, hid_t list) {
-    const model::Definition& definition = index_.definitions[variable];
+    const std::string& name = index_.definitions[variable].name;
+    std::uint64_t block_bytes = empty_block_bytes;
+    for (const Mapping* const mapping : mappings_[variable]) {
+      const VirtualMapping found = virtual_mapping(*mapping);
+      check_mapping(found, dims, name);
+      block_bytes += bytes_in_block(found);
+    }
+    if (by_blocks_ && placeholders_.fits(block_bytes)) {
+      placeholders_.add(list, dims, variable, block_bytes, name);
+    } else {
+      map_by_library(variable, dims, list);
+    }
+  }
+
+  void map_by_library(std::uint32_t variable, const Dims& dims, hid_t list) {
     Selected whole(dims);
     for (const Mapping* const mapped : mappings_[variable]) {
-      const Mapping& mapping = *mapped;
-      const model::Box& box = mapping.box;
-      Dims from = mapping.listed ? Dims{mapping.offset} : Dims::filled(box.count.rank(), 0);
-      Dims size = mapping.listed ? Dims{box.volume()} : box.count;
-      Dims to = box.start;
-      Dims count = box.count;
-      size = dims_in_file(index_.profile, definition, size);
-      count = dims_in_file(index_.profile, definition, count);
-      from = with_rank_of(size, from);
-      to = with_rank_of(count, to);
-      if (definition.stepped) {
-        from = from.with_front(mapping.first_row);
-        size = size.with_front(mapping.steps);
-        to = to.with_front(mapping.first_step);
-        count = count.with_front(mapping.steps);
-      }
-      Dims extent = from;  // of the part's dataset: only the selection matters
+      const VirtualMapping mapping = virtual_mapping(*mapped);
+      Dims extent = mapping.source.start;  // of the part's dataset: only the selection matters
       for (int d = 0; d < extent.rank(); ++d) {
-        extent[d] += size[d];
+        extent[d] = mapping.source.end(d);
       }
       Selected source(extent);
-      check(H5Pset_virtual(
-                list, whole.select(to, count), index_.set->parts[mapping.part].path.c_str(),
-                index_.set->datasets[mapping.dataset].c_str(), source.select(from, size)),
-            definition.name);
+      check(H5Pset_virtual(list, whole.select(mapping.target), mapping.file.c_str(),
+                           mapping.dataset.c_str(), source.select(mapping.source)),
+            index_.definitions[variable].name);
+    }
+  }
+
+  VirtualMapping virtual_mapping(const Mapping& mapping) const {
+    const model::Definition& definition = index_.definitions[mapping.variable];
+    const model::Box& box = mapping.box;
+    const PartSet& set = *index_.set;
+    VirtualMapping made{set.parts[mapping.part].path, set.datasets[mapping.dataset], {}, {}};
+    if (definition.stepped) {
+      add_dimension(made.source, mapping.first_row, mapping.steps);
+      add_dimension(made.target, mapping.first_step, mapping.steps);
+    }
+    if (mapping.listed) {
+      add_dimension(made.source, mapping.offset, box.volume());
+    }
+    for (int d = 0; d < box.count.rank(); ++d) {
+      if (!mapping.listed) {
+        add_dimension(made.source, 0, box.count[d]);
+      }
+      add_dimension(made.target, box.start[d], box.count[d]);
+    }
+    for (const std::uint64_t characters : dims_in_file(index_.profile, definition, {})) {
+      add_dimension(made.source, 0, characters);
+      add_dimension(made.target, 0, characters);
+    }
+    return made;
+  }
+
+  /// Writes the mappings where libhdf5 has made place for them.
+  void fill_blocks(std::span<std::byte> image) const {
+    for (const auto& [variable, block] : placeholders_.find(image, file_.path())) {
+      BlockWriter writer(block, mappings_[variable].size());
+      for (const Mapping* const mapping : mappings_[variable]) {
+        writer.put(virtual_mapping(*mapping));
+      }
+      writer.finish();
     }
   }
 
@@ -270,6 +310,8 @@ class IndexWriter {
   std::unordered_set<std::string> names_;              ///< of the variables
   std::uint64_t steps_ = 0;
   bool has_times_ = false;
+  bool by_blocks_ = true;
+  BlockPlaceholders placeholders_;
   DriverState state_;
   Handle hdf5_;
   Handle group_list_;
@@ -278,9 +320,9 @@ class IndexWriter {
 
 }  // namespace
 
-void write_index(storage::File& file, const Index& index) {
+void write_index(storage::File& file, const Index& index, MappedBy by) {
   const QuietErrors quiet;
-  IndexWriter(file, index).run();
+  IndexWriter(file, index, by).run();
 }
 
 }  // namespace sluice::layout::hdf5

@@ -6,6 +6,7 @@
 // copies. Mappings have explicit extents; what no part maps reads as the fill value.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <span>
 #include <vector>
@@ -29,7 +30,13 @@ struct Index {
   Profile profile = Profile::stacked;  ///< or netcdf4: with the scales of its dimensions
 };
 
+/// Who makes the bytes of the mappings. They are the same.
+enum class MappedBy : std::uint8_t {
+  blocks,   ///< this library (virtual_mappings); libhdf5 where a name of a source has a % in it
+  library,  ///< libhdf5
+};
+
 /// Writes the index into `file`, which must be empty. One rank. Not synced.
-void write_index(storage::File& file, const Index& index);
+void write_index(storage::File& file, const Index& index, MappedBy by = MappedBy::blocks);
 
 }  // namespace sluice::layout::hdf5
