@@ -4,16 +4,12 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <list>
 #include <numeric>
 #include <type_traits>
 #include <vector>
 
-#include "codec/filter.hpp"
-#include "layout/formats/formats.hpp"
 #include "model/name.hpp"
 #include "model/size_text.hpp"
-#include "plan/plan.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::settings {
@@ -100,13 +96,13 @@ Enum word(const std::string& text, const std::array<const char*, count>& words) 
 
 // One line each: conversion of an option's value to text and back.
 template <auto field>
-Option text_option(const char* name, const char* help) {
-  return {name, help, [](const Options& o) { return o.*field; },
+Option text_option(const char* name) {
+  return {name, [](const Options& o) { return o.*field; },
           [](Options& o, const std::string& text) { o.*field = text; }};
 }
 template <auto field>
-Option count_option(const char* name, const char* help) {
-  return {name, help, [](const Options& o) { return std::to_string(o.*field); },
+Option count_option(const char* name) {
+  return {name, [](const Options& o) { return std::to_string(o.*field); },
           [](Options& o, const std::string& text) {
             o.*field = number<int>(text, "whole number");
             if (o.*field < 0) {
@@ -115,34 +111,34 @@ Option count_option(const char* name, const char* help) {
           }};
 }
 template <auto field>
-Option steps_option(const char* name, const char* help) {
-  return {name, help, [](const Options& o) { return std::to_string(o.*field); },
+Option steps_option(const char* name) {
+  return {name, [](const Options& o) { return std::to_string(o.*field); },
           [](Options& o, const std::string& text) {
             o.*field = number<std::uint64_t>(text, "number of steps: use 0 (all), 1, 2, ...");
           }};
 }
 template <auto field, const auto& words>
-Option word_option(const char* name, const char* help) {
-  return {name, help,
+Option word_option(const char* name) {
+  return {name,
           [](const Options& o) { return std::string(words[static_cast<std::size_t>(o.*field)]); },
           [](Options& o, const std::string& text) {
             o.*field = word<std::remove_reference_t<decltype(o.*field)>>(text, words);
           }};
 }
 template <auto field>
-Option flag_option(const char* name, const char* help) {
-  return {name, help, [](const Options& o) { return std::string(o.*field ? "true" : "false"); },
+Option flag_option(const char* name) {
+  return {name, [](const Options& o) { return std::string(o.*field ? "true" : "false"); },
           [](Options& o, const std::string& text) { o.*field = boolean(text); }};
 }
 template <auto field>
-Option bytes_option(const char* name, const char* help) {
-  return {name, help, [](const Options& o) { return model::bytes_text(o.*field); },
+Option bytes_option(const char* name) {
+  return {name, [](const Options& o) { return model::bytes_text(o.*field); },
           [](Options& o, const std::string& text) { o.*field = bytes(text); }};
 }
 
 template <auto field>
-Option seconds_option(const char* name, const char* help) {
-  return {name, help, [](const Options& o) { return shortest(o.*field); },
+Option seconds_option(const char* name) {
+  return {name, [](const Options& o) { return shortest(o.*field); },
           [](Options& o, const std::string& text) {
             o.*field = number<double>(text, "number of seconds");
             if (!(o.*field >= 0)) {
@@ -153,82 +149,57 @@ Option seconds_option(const char* name, const char* help) {
 
 /// Negative: automatic.
 template <auto field>
-Option automatic_seconds_option(const char* name, const char* help) {
-  return {name, help,
+Option automatic_seconds_option(const char* name) {
+  return {name,
           [](const Options& o) { return o.*field < 0 ? std::string("auto") : shortest(o.*field); },
           [](Options& o, const std::string& text) {
             if (text == "auto") {
               o.*field = -1;
             } else {
-              seconds_option<field>("", "").set(o, text);
+              seconds_option<field>("").set(o, text);
             }
           }};
 }
 
-/// Text that lives as long as the table: the names of formats, strategies and codecs.
-const char* kept(std::string text) {
-  static std::list<std::string> texts;
-  return texts.emplace_back(std::move(text)).c_str();
-}
-
 std::vector<Option> make_table() {
   return {
-      text_option<&Options::format>("format",
-                                    kept(layout::format_options(" | ") + "; auto: by the ending")),
-      text_option<&Options::hdf5_layout>(
-          "hdf5_layout",
-          kept("of hdf5: " + layout::hdf5_layout_options(" | ") + " (a group a step)")),
-      text_option<&Options::strategy>("strategy",
-                                      kept("who writes: " + plan::strategy_names(" | "))),
-      word_option<&Options::files, file_counts>(
-          "files",
-          "that strategy auto may write: one | allow_multiple: one, or a part a rank or node"),
-      flag_option<&Options::autotune>(
-          "autotune",
-          "strategy auto: try other ways with the run's own steps, and keep the fastest"),
-      count_option<&Options::writers>("writers", "ranks, or groups of them, that write; 0: nodes"),
-      count_option<&Options::first_writer>("first_writer", "rank of the first writer"),
-      count_option<&Options::writer_spacing>("writer_spacing", "ranks between writers; 0: evenly"),
-      text_option<&Options::writer_map>(
-          "writer_map", "spaced | node | 0,4,8: ranks | costs 3,1,1,2: of each rank"),
-      count_option<&Options::readers>("readers", "ranks that read from disk; 0: all"),
-      text_option<&Options::tiles>("tiles", "tile to writer: auto | contiguous | cyclic"),
-      bytes_option<&Options::tile_bytes>("tile_bytes", "file space with one writer; 0: the stripe"),
-      flag_option<&Options::coalesce>(
-          "coalesce", "forward, sessions: write whole tiles; false: pieces as they arrive"),
-      bytes_option<&Options::coalesce_bytes>("coalesce_bytes",
-                                             "collective, forward: most at once; 0: by the budget"),
-      bytes_option<&Options::stripe_bytes>("stripe_bytes", "of the file system; 0: as it reports"),
-      word_option<&Options::rectilinear, rectilinears>(
-          "rectilinear", "of zarr: unequal blocks are chunks: auto | true: small ones too | false"),
-      text_option<&Options::branch>("branch", "of icechunk: onto which steps are committed"),
-      text_option<&Options::tags>("tags", "of icechunk: names of a tag a step, as step-{step}"),
-      text_option<&Options::parts_dir>("parts_dir", "where file-per-* puts its parts"),
-      {"restart_after", "append: steps after this one are dropped first; -1: none",
-       [](const Options& o) { return std::to_string(o.restart_after); }, read_restart_after},
-      text_option<&Options::compress>("compress",
-                                      kept("of variables: " + codec::compressor_names() + "none")),
-      steps_option<&Options::keep_last>("keep_last", "only the last so many steps stay; 0: all"),
-      steps_option<&Options::split_steps>("split_steps", "a new part after so many; 0: none"),
-      bytes_option<&Options::split_bytes>("split_bytes", "a new part at so many; 0: none"),
-      count_option<&Options::ranks_per_node>("ranks_per_node", "pretend such nodes; 0: real ones"),
-      text_option<&Options::storage>("storage", "direct | writeback | posix | mpiio | auto"),
-      text_option<&Options::hints>("hints", "of MPI-IO: cb_nodes=1,romio_cb_write=enable"),
-      bytes_option<&Options::budget_bytes>("budget_bytes", "staging memory of one rank"),
-      seconds_option<&Options::staging_idle_s>(
-          "staging_idle_s", "how long staging that no file uses is kept for the next one"),
-      word_option<&Options::durability, durabilities>(
-          "durability", "none | close | step | auto: the strongest that the format offers"),
-      automatic_seconds_option<&Options::apply_every_s>(
-          "apply_every_s", "until plain readers see steps in quick succession: seconds | auto"),
-      word_option<&Options::on_error, on_errors>(
-          "on_error", "a step that the storage cannot take: fail | skip_step"),
-      word_option<&Options::check, checks>("check", "of overlaps and holes: off | volume | full"),
-      word_option<&Options::log, logs>(
-          "log", "messages: off | auto | line: costs at the close | steps: a log beside the file"),
-      flag_option<&Options::checksum>(
-          "checksum", "write checksums where the format has a place, check them when reading"),
-      seconds_option<&Options::timeout_s>("timeout_s", "limit of one collective wait; 0: none"),
+      text_option<&Options::format>("format"),
+      text_option<&Options::hdf5_layout>("hdf5_layout"),
+      text_option<&Options::strategy>("strategy"),
+      word_option<&Options::files, file_counts>("files"),
+      flag_option<&Options::autotune>("autotune"),
+      count_option<&Options::writers>("writers"),
+      count_option<&Options::first_writer>("first_writer"),
+      count_option<&Options::writer_spacing>("writer_spacing"),
+      text_option<&Options::writer_map>("writer_map"),
+      count_option<&Options::readers>("readers"),
+      text_option<&Options::tiles>("tiles"),
+      bytes_option<&Options::tile_bytes>("tile_bytes"),
+      flag_option<&Options::coalesce>("coalesce"),
+      bytes_option<&Options::coalesce_bytes>("coalesce_bytes"),
+      bytes_option<&Options::stripe_bytes>("stripe_bytes"),
+      word_option<&Options::rectilinear, rectilinears>("rectilinear"),
+      text_option<&Options::branch>("branch"),
+      text_option<&Options::tags>("tags"),
+      text_option<&Options::parts_dir>("parts_dir"),
+      {"restart_after", [](const Options& o) { return std::to_string(o.restart_after); },
+       read_restart_after},
+      text_option<&Options::compress>("compress"),
+      steps_option<&Options::keep_last>("keep_last"),
+      steps_option<&Options::split_steps>("split_steps"),
+      bytes_option<&Options::split_bytes>("split_bytes"),
+      count_option<&Options::ranks_per_node>("ranks_per_node"),
+      text_option<&Options::storage>("storage"),
+      text_option<&Options::hints>("hints"),
+      bytes_option<&Options::budget_bytes>("budget_bytes"),
+      seconds_option<&Options::staging_idle_s>("staging_idle_s"),
+      word_option<&Options::durability, durabilities>("durability"),
+      automatic_seconds_option<&Options::apply_every_s>("apply_every_s"),
+      word_option<&Options::on_error, on_errors>("on_error"),
+      word_option<&Options::check, checks>("check"),
+      word_option<&Options::log, logs>("log"),
+      flag_option<&Options::checksum>("checksum"),
+      seconds_option<&Options::timeout_s>("timeout_s"),
   };
 }
 

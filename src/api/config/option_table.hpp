@@ -1,5 +1,6 @@
 // The table of all options of a file: name in sluice.toml, in SLUICE_<NAME> and in the C
-// interface's option string, meaning, and conversion of its value from and to text.
+// interface's option string, and conversion of its value from and to text. What each means is told
+// by sluice/options.hpp and docs/settings.md.
 //
 // Invariant: set(get(options)) changes nothing, for every option and every value.
 #pragma once
@@ -14,7 +15,6 @@ namespace sluice::settings {
 
 struct Option {
   const char* name;
-  const char* help;
   std::string (*get)(const Options& options);
   /// Error invalid_argument says what is expected.
   void (*set)(Options& options, const std::string& text);
