@@ -61,7 +61,8 @@ module sluice_checkpoints
     !> - `margin_s`: the last checkpoint is due so long before that. Default: 0, by what was
     !>   measured
     !> - `signals`: SIGTERM and SIGUSR1 make the last one due. Default: .true.
-    !> - `options`: of the file, lines of TOML. Default: none
+    !> - `options`: of the file, lines of TOML. Where parts lie and which stay is changed only here
+    !>   and in the file's own table of sluice.toml. Default: none
     !> - `scratch`: node-local storage, such as "$TMPDIR": a checkpoint is written there, and
     !>   drained in the background while the run goes on. Default: none, to the file at once
     !> - `incremental`: a save leaves out what no rank has changed since the checkpoint before the

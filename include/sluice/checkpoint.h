@@ -64,7 +64,9 @@ typedef struct sluice_checkpoint_options {
   double margin_s;             /**< The last checkpoint is due so long before that. Default: 0, by
                                     what was measured. */
   const char* file_options;    /**< Lines of TOML, as for sluice_open(), but neither keep_last nor
-                                    restart_after. Default: NULL, the defaults. */
+                                    restart_after. Where parts lie and which stay is changed only
+                                    here and in the file's own table of sluice.toml. Default: NULL,
+                                    the defaults. */
   const char* scratch;         /**< Node-local storage, such as "$TMPDIR": a checkpoint is written
                                     there, and drained in the background while the run goes on.
                                     Default: NULL, to the file at once. */

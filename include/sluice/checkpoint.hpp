@@ -78,8 +78,10 @@ struct CheckpointOptions {
   /// the state stay as they are from one checkpoint to the next; the file may take twice the room.
   /// It needs `keep`, and excludes Options::split_steps and Options::split_bytes.
   bool incremental = false;
-  /// How the file is written and read; `keep_last` and `restart_after` are refused. Default: that
-  /// of Options.
+  /// How the file is written and read; `keep_last` and `restart_after` are refused. What the
+  /// environment and sluice.toml set for all files of `keep_last`, `restart_after`, `split_steps`,
+  /// `split_bytes`, `parts_dir` and, with `scratch`, of `strategy` does not apply to it: only the
+  /// table of this file in sluice.toml does. Default: that of Options.
   Options file = {};
 };
 

@@ -117,7 +117,9 @@ class Checkpoint:
         incremental: A save leaves out what no rank has changed since the checkpoint before the last
             one, and refers to its bytes there; it needs keep, and excludes split_steps and
             split_bytes. Default: False.
-        options: Of the file, as for sluice.open(), but neither keep_last nor restart_after.
+        options: Of the file, as for sluice.open(), but neither keep_last nor restart_after. Where
+            parts lie and which stay is changed only here and in the file's own table of
+            sluice.toml.
 
     Raises:
         Error: INVALID_ARGUMENT (an option), MPI.

@@ -124,23 +124,28 @@ void say_notice(const exec::Transport& transport, const settings::Settings& sett
   say("sluice: " + settings.notice);
 }
 
+void require_same(exec::Transport& transport, const OpenRequest& request,
+                  const settings::Settings& settings) {
+  const auto digest = static_cast<std::int64_t>(digest_of(request, settings));
+  // The maximum of a value and of its complement tells whether all ranks have the same.
+  std::int64_t same[] = {digest, ~digest};
+  exec::agree(transport, nullptr, same);
+  if (same[0] != ~same[1]) {
+    exec::Said mine{"opens " + request.path, {request.purpose}};
+    for (const settings::Option& option : settings::option_table()) {
+      mine.how.push_back(std::string("with ") + option.name + " = " + option.get(settings.options));
+    }
+    exec::refuse_disagreement(transport, request.path, {mine},
+                              "they open it with different options");
+  }
+}
+
 settings::Settings same_settings(exec::Transport& transport, const OpenRequest& request,
                                  const Options& options, bool are_alike) {
   const std::string& path = request.path;
-  settings::Settings settings = settings::resolve(transport, path, options);
+  settings::Settings settings = settings::resolve(transport, path, options, request.own);
   if (!are_alike) {
-    const auto digest = static_cast<std::int64_t>(digest_of(request, settings));
-    // The maximum of a value and of its complement tells whether all ranks have the same.
-    std::int64_t same[] = {digest, ~digest};
-    exec::agree(transport, nullptr, same);
-    if (same[0] != ~same[1]) {
-      exec::Said mine{"opens " + path, {request.purpose}};
-      for (const settings::Option& option : settings::option_table()) {
-        mine.how.push_back(std::string("with ") + option.name + " = " +
-                           option.get(settings.options));
-      }
-      exec::refuse_disagreement(transport, path, {mine}, "they open it with different options");
-    }
+    require_same(transport, request, settings);
   }
   if (path.empty() || path.find('\0') != std::string::npos) {
     throw Error(Code::bad_name, "open: the path " + model::quoted(path) +

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "api/config/settings.hpp"
 #include "exec/transport/transport.hpp"
@@ -21,7 +22,8 @@ struct OpenContext {
 /// What is opened, and what for; the same on every rank.
 struct OpenRequest {
   std::string path;
-  const char* purpose;  ///< "to read", for messages
+  const char* purpose;                ///< "to read", for messages
+  std::vector<std::string> own = {};  ///< settings::resolve()
 };
 
 const char* purpose_of(Mode mode);
@@ -36,8 +38,11 @@ OpenContext context_on(std::unique_ptr<exec::Transport> transport, const OpenReq
 /// On rank 0: prints Settings::notice, each once in a process.
 void say_notice(const exec::Transport& transport, const settings::Settings& settings);
 
-/// Collective: settings::resolve(). Error divergent if the ranks open different things, and would
-/// wait for each other later; not looked for where they are known to be alike.
+/// Collective. Error divergent if the ranks open different things, and would wait for each other
+/// later.
+void require_same(exec::Transport& transport, const OpenRequest& request,
+                  const settings::Settings& settings);
+/// Collective: settings::resolve(), and require_same() unless they are known to be alike.
 settings::Settings same_settings(exec::Transport& transport, const OpenRequest& request,
                                  const Options& options, bool are_alike = false);
 

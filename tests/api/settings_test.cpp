@@ -2,7 +2,6 @@
 // errors for misspellings.
 #include "api/config/settings.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -13,6 +12,7 @@
 #include "sluice/error.hpp"
 #include "storage/scratch.hpp"
 #include "storage/storage.hpp"
+#include "support/environment.hpp"
 #include "support/errors.hpp"
 #include "support/local_transport.hpp"
 #include "support/memory_storage.hpp"
@@ -20,6 +20,7 @@
 namespace sluice::settings {
 namespace {
 
+using test::Environment;
 using test::expect_error;
 using test::thrown_by;
 
@@ -217,25 +218,6 @@ TEST(Environment, NamesAreInCapitals) {
                }),
                Code::invalid_argument, {"SLUICE_WRITERS", "writers", "\"x\""});
 }
-
-/// Sets environment variables during its lifetime.
-class Environment {
- public:
-  Environment(std::initializer_list<std::pair<std::string, std::string>> values) {
-    for (const auto& [name, value] : values) {
-      names_.push_back(name);
-      setenv(name.c_str(), value.c_str(), 1);
-    }
-  }
-  ~Environment() {
-    for (const std::string& name : names_) {
-      unsetenv(name.c_str());
-    }
-  }
-
- private:
-  std::vector<std::string> names_;
-};
 
 class Resolve : public testing::Test {
  public:

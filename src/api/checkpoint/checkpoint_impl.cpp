@@ -15,20 +15,14 @@
 
 namespace sluice::detail {
 
-namespace {
-
-constexpr const char* purpose = "for checkpoints";
-
-}  // namespace
-
 CheckpointImpl::CheckpointImpl(const Comm& comm, const std::string& path,
                                const CheckpointOptions& options)
-    : CheckpointImpl(context_on(comm, {path, purpose}, options.file), path, options) {}
+    : CheckpointImpl(context_on(comm, request_of(path, options), options.file), path, options) {}
 
 CheckpointImpl::CheckpointImpl(std::unique_ptr<exec::Transport> transport, const std::string& path,
                                const CheckpointOptions& options)
-    : CheckpointImpl(context_on(std::move(transport), {path, purpose}, options.file), path,
-                     options) {}
+    : CheckpointImpl(context_on(std::move(transport), request_of(path, options), options.file),
+                     path, options) {}
 
 CheckpointImpl::CheckpointImpl(OpenContext context, const std::string& path,
                                const CheckpointOptions& options)
@@ -37,7 +31,7 @@ CheckpointImpl::CheckpointImpl(OpenContext context, const std::string& path,
       storage_(std::move(context.storage)),
       path_(path),
       options_(options) {
-  begin();
+  begin(std::move(context.settings));
   if (context.uses_mpi) {
     at_finalize_.emplace([this] {
       try {
@@ -54,10 +48,13 @@ CheckpointImpl::CheckpointImpl(exec::Transport& transport,
                                std::shared_ptr<storage::Storage> storage, const std::string& path,
                                const CheckpointOptions& options)
     : transport_(&transport), storage_(std::move(storage)), path_(path), options_(options) {
-  begin();
+  begin(same_settings(transport, request_of(path, options), options.file));
 }
 
-void CheckpointImpl::begin() {
+/// Collective.
+void CheckpointImpl::begin(settings::Settings settings) {
+  settings_ = std::move(settings);
+  options_.file = settings_.options;
   exec::together(*transport_, [&] {
     check_options(path_, options_);
     if (!options_.scratch.empty()) {
@@ -86,7 +83,9 @@ void CheckpointImpl::say_of_file(const std::string& text) const {
 }
 
 std::unique_ptr<FileImpl> CheckpointImpl::open(Mode mode, const Options& options) {
-  return open_on(*transport_, storage_, path_, mode, options);
+  settings::Settings settings = settings_;
+  settings.options = options;
+  return open_resolved_on(*transport_, storage_, path_, mode, settings);
 }
 
 void CheckpointImpl::add(Registered thing) {

@@ -2,7 +2,8 @@
 //
 // Invariants: what every rank answers is agreed on, so that no rank saves alone; a file that failed
 // is closed and opened anew by the next save; what restore() has rejected is dropped by the first
-// save, not before.
+// save, not before; the environment and sluice.toml are read once, and nothing overrides what the
+// checkpoint itself sets of its file.
 #pragma once
 
 #include <memory>
@@ -49,7 +50,7 @@ class CheckpointImpl {
 
  private:
   CheckpointImpl(OpenContext context, const std::string& path, const CheckpointOptions& options);
-  void begin();
+  void begin(settings::Settings settings);
   void require_open(const char* call) const;
   std::unique_ptr<FileImpl> open(Mode mode, const Options& options);
   bool is_there();
@@ -76,7 +77,8 @@ class CheckpointImpl {
   exec::Transport* transport_;  ///< nullptr: closed
   std::shared_ptr<storage::Storage> storage_;
   std::string path_;
-  CheckpointOptions options_;
+  CheckpointOptions options_;    ///< `file`: the effective ones
+  settings::Settings settings_;  ///< of the file, without what the checkpoint sets
   State state_;
   std::optional<Schedule> schedule_;  ///< rank 0's counts
   std::optional<StopSignals> signals_;

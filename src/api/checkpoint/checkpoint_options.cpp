@@ -1,10 +1,21 @@
 #include "api/checkpoint/checkpoint_options.hpp"
 
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "sluice/error.hpp"
 
 namespace sluice::detail {
+
+OpenRequest request_of(const std::string& path, const CheckpointOptions& options) {
+  std::vector<std::string> own{"keep_last", "parts_dir", "restart_after", "split_bytes",
+                               "split_steps"};
+  if (!options.scratch.empty()) {
+    own.emplace_back("strategy");
+  }
+  return {path, "for checkpoints", std::move(own)};
+}
 
 void check_options(const std::string& path, const CheckpointOptions& options) {
   const auto refuse = [&](const std::string& why) {

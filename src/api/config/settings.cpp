@@ -122,13 +122,17 @@ std::string found_notice(const Settings& settings, const Options& code) {
 
 }  // namespace
 
-Settings resolve(exec::Transport& transport, const std::string& path, const Options& code) {
+Settings resolve(exec::Transport& transport, const std::string& path, const Options& code,
+                 const std::vector<std::string>& own) {
   auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
     std::vector<Override> found = overrides_of_file(path);
     const std::vector<Override> more = overrides_of_environment(environ);
     found.insert(found.end(), more.begin(), more.end());
     Options scratch = code;
-    override_with(found, scratch);
+    override_with(found, scratch);  // an invalid value is an error also where it does not count
+    std::erase_if(found, [&](const Override& one) {
+      return !one.is_of_file && std::find(own.begin(), own.end(), one.name) != own.end();
+    });
     const char* explain = std::getenv(explain_variable);
     out.put(explain != nullptr && std::strcmp(explain, "") != 0 && std::strcmp(explain, "0") != 0);
     out.put(found.size());

@@ -1,7 +1,8 @@
 // The effective options of a file: environment over sluice.toml over code.
 //
 // Invariants: the environment and the file are read on rank 0 only and sent to the other ranks; an
-// unknown key is an error that names the nearest known one, and never ignored.
+// unknown key is an error that names the nearest known one, and never ignored; what is set for all
+// files never changes an option that a file has kept for itself (`own`).
 #pragma once
 
 #include <string>
@@ -26,9 +27,10 @@ namespace sluice::settings {
 struct Override {
   std::string name;
   std::string value;
-  std::string from;        ///< "SLUICE_WRITERS", "sluice.toml [spins]", ...
-  bool was_found = false;  ///< in the sluice.toml of the current folder, which the user did not
-                           ///< name
+  std::string from;         ///< "SLUICE_WRITERS", "sluice.toml [spins]", ...
+  bool is_of_file = false;  ///< in a table of that file: not for every file that is opened
+  bool was_found = false;   ///< in the sluice.toml of the current folder, which the user did not
+                            ///< name
 };
 
 struct Settings {
@@ -43,8 +45,10 @@ struct Settings {
 /// Collective. The options for the file at `path`, over those of the code. The settings file is the
 /// one that SLUICE_CONFIG names (empty: none), else sluice.toml in the current folder; a table with
 /// the name of the file, with or without its ending, applies to that file only. One in the current
-/// folder is refused (Error permission) if it belongs to neither this user nor root.
-Settings resolve(exec::Transport& transport, const std::string& path, const Options& code);
+/// folder is refused (Error permission) if it belongs to neither this user nor root. Options named
+/// in `own` change only by a table of that file.
+Settings resolve(exec::Transport& transport, const std::string& path, const Options& code,
+                 const std::vector<std::string>& own = {});
 
 /// For SLUICE_EXPLAIN: every option, its value and its origin.
 std::string explain_options(const std::string& path, const Settings& settings);

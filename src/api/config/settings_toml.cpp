@@ -44,6 +44,7 @@ std::vector<Override> overrides_of_toml(const std::string& text, const std::stri
     }
     Override found = take_one(entry, file + " [" + entry.table + "]");
     if (model::is_table_of(entry.table, path)) {
+      found.is_of_file = true;
       special.push_back(std::move(found));
     }
   }

@@ -31,6 +31,13 @@ FileImpl::FileImpl(exec::Transport& transport, std::shared_ptr<storage::Storage>
   open(mode, same_settings(transport_, {path_, purpose_of(mode)}, options));
 }
 
+FileImpl::FileImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
+                   const std::string& path, Mode mode, const settings::Settings& settings)
+    : transport_(transport), storage_(std::move(storage)), path_(path) {
+  require_same(transport_, {path_, purpose_of(mode)}, settings);
+  open(mode, settings);
+}
+
 void FileImpl::open(Mode mode, const settings::Settings& settings) {
   say_notice(transport_, settings);
   const Options& options = options_ = settings.options;
@@ -201,6 +208,13 @@ std::unique_ptr<FileImpl> open_on(exec::Transport& transport,
                                   std::shared_ptr<storage::Storage> storage,
                                   const std::string& path, Mode mode, const Options& options) {
   return std::make_unique<FileImpl>(transport, std::move(storage), path, mode, options);
+}
+
+std::unique_ptr<FileImpl> open_resolved_on(exec::Transport& transport,
+                                           std::shared_ptr<storage::Storage> storage,
+                                           const std::string& path, Mode mode,
+                                           const settings::Settings& settings) {
+  return std::make_unique<FileImpl>(transport, std::move(storage), path, mode, settings);
 }
 
 }  // namespace sluice::detail

@@ -35,6 +35,9 @@ class FileImpl {
   /// The same over a transport of the caller's, which must outlive the file (tests).
   FileImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
            const std::string& path, Mode mode, const Options& options);
+  /// The same with settings that are resolved already: nothing overrides them.
+  FileImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
+           const std::string& path, Mode mode, const settings::Settings& settings);
 
   commit::Output& output();
   commit::Input& input();
@@ -108,5 +111,10 @@ class FileImpl {
 std::unique_ptr<FileImpl> open_on(exec::Transport& transport,
                                   std::shared_ptr<storage::Storage> storage,
                                   const std::string& path, Mode mode, const Options& options = {});
+/// The same with settings that are resolved already.
+std::unique_ptr<FileImpl> open_resolved_on(exec::Transport& transport,
+                                           std::shared_ptr<storage::Storage> storage,
+                                           const std::string& path, Mode mode,
+                                           const settings::Settings& settings);
 
 }  // namespace sluice::detail
