@@ -68,8 +68,9 @@ module sluice_checkpoints
     !> - `incremental`: a save leaves out what no rank has changed since the checkpoint before the
     !>   last one, and refers to its bytes there; it needs `keep`, and excludes split_steps and
     !>   split_bytes. Default: .false.
-    !> - errors: `invalid_argument` (an option), `mpi`, `wrong_state` (this sluice_checkpoint is
-    !>   open already)
+    !> - errors: `invalid_argument` (an option), `unsupported` (a format or an object store that
+    !>   cannot keep the last few only), `mpi`, `wrong_state` (this sluice_checkpoint is open
+    !>   already)
     generic, public :: open => open_f08, open_integer, open_serial
     generic, public :: array => array_32, array_64
     generic, public :: rows => rows_32, rows_64

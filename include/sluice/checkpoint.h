@@ -115,7 +115,8 @@ typedef struct sluice_saved {
  *                    sluice_checkpoint_free(); NULL on failure
  * @retval SLUICE_OK                      success
  * @retval SLUICE_ERROR_INVALID_ARGUMENT  an option, or `comm` is MPI_COMM_NULL
- * @retval SLUICE_ERROR_UNSUPPORTED       a field of `options` that the library does not know
+ * @retval SLUICE_ERROR_UNSUPPORTED       a field of `options` that the library does not know; a
+ *                                        format or an object store that cannot keep the last few
  * @retval SLUICE_ERROR_MPI               the process has no MPI that fits */
 SLUICE_API int sluice_checkpoint_open_comm(sluice_comm comm, const char* path,
                                            const sluice_checkpoint_options* options,

@@ -123,7 +123,8 @@ class Checkpoint {
   /// @param comm     the ranks that save and restore, an intracommunicator; it is duplicated
   /// @param path     the file, the same on every rank; copied
   /// @param options  how checkpoints are kept and when they are due
-  /// @throws Error `invalid_argument` (an option), `mpi`.
+  /// @throws Error `invalid_argument` (an option), `unsupported` (a format or an object store that
+  ///         cannot keep the last few only), `mpi`.
   Checkpoint(const Comm& comm, const std::string& path, const CheckpointOptions& options = {});
   /// A Checkpoint over an open implementation; for the library.
   explicit Checkpoint(std::unique_ptr<detail::CheckpointImpl> impl);

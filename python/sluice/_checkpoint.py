@@ -122,7 +122,8 @@ class Checkpoint:
             sluice.toml.
 
     Raises:
-        Error: INVALID_ARGUMENT (an option), MPI.
+        Error: INVALID_ARGUMENT (an option), UNSUPPORTED (a format or an object store that cannot
+            keep the last few only), MPI.
 
     Attributes:
         path (str): The file.

@@ -121,5 +121,17 @@ TEST(Settings, AnInvalidValueIsAnErrorThoughItDoesNotCount) {
       Code::invalid_argument, {"SLUICE_KEEP_LAST"});
 }
 
+TEST(Settings, AFormatThatCannotKeepTheLastFewIsRefusedAtOnce) {
+  const auto storage = storage::make_memory();
+  for (const char* const format : {"zarr", "npy"}) {
+    CheckpointOptions options;
+    options.file.format = format;
+    expect_everywhere(
+        errors_on_ranks(
+            2, [&](exec::Transport& transport) { open_checkpoint(transport, storage, options); }),
+        Code::unsupported, {"state.h5", format, "keep = 0"});
+  }
+}
+
 }  // namespace
 }  // namespace sluice::test

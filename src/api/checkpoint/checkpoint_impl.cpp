@@ -57,6 +57,7 @@ void CheckpointImpl::begin(settings::Settings settings) {
   options_.file = settings_.options;
   exec::together(*transport_, [&] {
     check_options(path_, options_);
+    check_format(path_, options_, *storage_);
     if (!options_.scratch.empty()) {
       scratch_.emplace(*transport_, storage_, path_, options_.scratch, options_.file,
                        options_.keep);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "layout/formats/formats.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::detail {
@@ -39,6 +40,25 @@ void check_options(const std::string& path, const CheckpointOptions& options) {
     refuse(
         "incremental gives each checkpoint parts of its own: leave split_steps and "
         "split_bytes out");
+  }
+}
+
+void check_format(const std::string& path, const CheckpointOptions& options,
+                  storage::Storage& storage) {
+  constexpr const char* keep_all = "keep = 0 (in C SLUICE_KEEP_ALL)";
+  const layout::Format& format = layout::format_of(path, options.file);
+  const std::string what = path + ": checkpoint: format " + format.name;
+  if (!format.is_store() && storage.whole_files(path) != nullptr) {
+    throw Error(Code::unsupported,
+                what +
+                    " is one file that is changed in place, and an object store takes whole "
+                    "objects: use format zarr with " +
+                    keep_all + ", or a file system");
+  }
+  if (options.keep != 0 && !format.index) {
+    throw Error(Code::unsupported,
+                what + " has no index over several files, so old checkpoints cannot be removed: " +
+                    keep_all + " keeps all, or use format " + layout::formats().front()->option);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "api/open_context.hpp"
 #include "sluice/checkpoint.hpp"
+#include "storage/storage.hpp"
 
 namespace sluice::detail {
 
@@ -15,5 +16,8 @@ OpenRequest request_of(const std::string& path, const CheckpointOptions& options
 
 /// Local. `options.file`: the effective ones. Error invalid_argument where they do not go together.
 void check_options(const std::string& path, const CheckpointOptions& options);
+/// Local. Error unsupported where the format of the file, or its storage, cannot keep so many.
+void check_format(const std::string& path, const CheckpointOptions& options,
+                  storage::Storage& storage);
 
 }  // namespace sluice::detail
