@@ -54,6 +54,31 @@ TEST(Restore, RunsGoOnFromEachOther) {
   });
 }
 
+TEST(Restore, FromAStoreWithAllCheckpoints) {
+  for (const char* const format : {"zarr", "icechunk"}) {
+    SCOPED_TRACE(format);
+    CheckpointOptions options;
+    options.file.format = format;
+    options.keep = 0;
+    const auto stores = storage::make_memory();
+    for (double run = 0; run < 3; ++run) {
+      on_ranks(2, [&](exec::Transport& transport) {
+        Checkpoint checkpoint = open_checkpoint(transport, stores, options);
+        const auto rank = static_cast<std::uint64_t>(transport.rank());
+        std::vector<double> mine(3, -1);
+        checkpoint.array("x", mine.data(), {6}, {.start = {3 * rank}, .count = {3}});
+        const Restored restored = checkpoint.restore();
+        EXPECT_EQ(restored.time, run > 0 ? run - 1 : 0);
+        EXPECT_EQ(mine, std::vector<double>(3, restored ? restored.time : -1));
+        mine.assign(3, run);
+        const Saved saved = checkpoint.save(run);
+        EXPECT_TRUE(saved) << saved.why;
+        checkpoint.close();
+      });
+    }
+  }
+}
+
 /// With forward the memory may change once save() has returned, though the checkpoint is not there.
 TEST(Restore, WhatWasSavedInTheBackground) {
   const auto storage = storage::make_memory();

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import oracle
+import sluice
 
 STRATEGIES = ["shared", "serial", "collective", "forward", "auto"]
 IS_LONG = os.environ.get("SLUICE_LONG") == "1"
@@ -79,6 +80,23 @@ def test_a_store_that_is_there_is_not_replaced(server, succeed, refused):
     assert refused("w", "s3://data/other.zarr", {}).startswith("EXISTS")
     assert (server.object_path("data", "other.zarr") / "notes").read_text() == "mine"
     oracle.check(server, "data", "run.zarr", (40, 24), 2)
+
+
+@pytest.mark.usefixtures("credentials")
+def test_checkpoints_are_restored_if_all_are_kept():
+    with pytest.raises(sluice.Error, match="keep = 0") as refused:
+        sluice.Checkpoint("s3://data/state.zarr")
+    assert refused.value.code == sluice.Code.UNSUPPORTED
+    with pytest.raises(sluice.Error, match="whole objects.*zarr with keep = 0"):
+        sluice.Checkpoint("s3://data/state.h5")
+    for run in range(3):
+        x = np.full(8, -1.0)
+        with sluice.Checkpoint("s3://data/state.zarr", keep=0) as state:
+            state.array("x", x)
+            assert state.restore().number == run
+            assert (x == run - 1).all()
+            x[:] = run
+            assert state.save(run)
 
 
 def test_memory_is_bounded(server, succeed):

@@ -7,6 +7,7 @@
 #include "commit/publish/agreed_path.hpp"
 #include "commit/publish/parts_files.hpp"
 #include "exec/transport/agree.hpp"
+#include "layout/formats/stores.hpp"
 #include "layout/hdf5/part_identity.hpp"
 #include "model/bytes.hpp"
 #include "model/clock.hpp"
@@ -20,10 +21,13 @@ namespace {
 /// No rank is left waiting in a collective call for longer than a moment.
 constexpr double moment_s = 0.2;
 
-/// On rank 0: is there anything to be brought home, or looked for in `folder`? A file that is no
-/// set, or that cannot be read, has nothing: who reads it says what is wrong with it.
+/// On rank 0: is there anything to be brought home, or looked for in `folder`? A store, or a file
+/// that is no set, or that cannot be read, has nothing: who reads it says what is wrong with it.
 bool is_of_interest(storage::Storage& storage, const std::string& path, const std::string& folder) {
   try {
+    if (layout::is_store(storage, path)) {
+      return false;
+    }
     const auto file = storage.open(path, storage::Access::read);
     const auto set = layout::hdf5::read_set(*file);
     return set && (!folder.empty() || !commit::parts_away(*set, path).empty());
