@@ -29,28 +29,31 @@ _DEFAULT_PLUGINS = "/usr/local/hdf5/lib/plugin"
 
 def driver_folder() -> str:
     """The folder of the driver: SLUICE_HDF5_DRIVER_PATH, else inside the package, else beside the
-    library in a system folder. ImportError where it is nowhere."""
+    library that this process has loaded, else in a system folder. ImportError where it is
+    nowhere."""
     told = os.environ.get("SLUICE_HDF5_DRIVER_PATH")
-    candidates: List[Path] = [Path(told)] if told else [
-        Path(__file__).resolve().parent / "lib" / "sluice" / "hdf5_driver",
-        *(Path(prefix) / "sluice" / "hdf5_driver"
-          for prefix in ("/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib")),
+    libraries = [
+        Path(__file__).resolve().parent / "lib",
+        *(Path(path).parent for path in _loaded(r"libsluice\.so\b")),
+        *map(Path, ("/usr/local/lib", "/usr/local/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib",
+                    "/usr/lib64")),
     ]
+    candidates: List[Path] = [Path(told)] if told else [
+        folder / "sluice" / "hdf5_driver" for folder in libraries]
     for folder in candidates:
         if (folder / _NAME).exists():
             return str(folder)
     raise ImportError(f"{_NAME} was not found: set SLUICE_HDF5_DRIVER_PATH to its folder")
 
 
-def _loaded_hdf5() -> List[str]:
-    """The HDF5 libraries that this process has loaded already."""
+def _loaded(name: str) -> List[str]:
+    """The libraries that this process has loaded already and whose names begin so."""
     try:
         maps = Path("/proc/self/maps").read_text(errors="replace")
     except OSError:
         return []
     paths = {line[line.index("/"):] for line in maps.splitlines() if "/" in line}
-    return sorted(path for path in paths
-                  if re.match(r"libhdf5(-|\.|_serial)", path.rsplit("/", 1)[-1]))
+    return sorted(path for path in paths if re.match(name, path.rsplit("/", 1)[-1]))
 
 
 def _plugins() -> str:
@@ -70,7 +73,7 @@ def _switch_on() -> None:
     folder = driver_folder()
     if os.environ.get("HDF5_DRIVER") == "sluice":
         return  # by `sluice run` or `sluice env`
-    loaded = _loaded_hdf5()
+    loaded = _loaded(r"libhdf5(-|\.|_serial)")
     if loaded:
         raise ImportError(
             f"import sluice.hdf5 comes too late: {loaded[0]} is loaded already. Import it before "

@@ -1,8 +1,12 @@
-"""One process with several libhdf5: the package's own, h5py's and netCDF4's do not meet."""
+"""One process with several libhdf5: the package's own, h5py's and netCDF4's do not meet. And where
+the package finds the HDF5 driver."""
 
 import os
+import shutil
 import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -93,3 +97,19 @@ def test_failures_do_not_print_and_do_not_touch_the_others_error_handling(tmp_pa
     with pytest.raises(OSError):
         h5py.File(tmp_path / "text.h5")
     assert "HDF5-DIAG" not in capfd.readouterr().err
+
+
+def test_the_driver_is_found_beside_the_library_in_any_prefix(tmp_path):
+    library = Path(os.environ["SLUICE_LIBRARY"]).resolve()
+    folder = tmp_path / "prefix" / "lib64"
+    driver = folder / "sluice" / "hdf5_driver"
+    driver.mkdir(parents=True)
+    shutil.copy(library, folder / "libsluice.so.0.1")
+    (driver / "libsluice_hdf5_driver.so").touch()  # h5py, which would load it, is not imported
+    environment = {name: value for name, value in os.environ.items()
+                   if name not in ("HDF5_DRIVER", "HDF5_PLUGIN_PATH", "SLUICE_HDF5_DRIVER_PATH")}
+    environment["SLUICE_LIBRARY"] = str(folder / "libsluice.so.0.1")
+    done = subprocess.run(
+        [sys.executable, "-c", "import sluice.hdf5; print(sluice.hdf5.driver_folder())"],
+        env=environment, check=True, text=True, stdout=subprocess.PIPE, timeout=60)
+    assert done.stdout.strip() == str(driver)
