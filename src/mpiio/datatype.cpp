@@ -9,29 +9,11 @@
 #include <vector>
 
 #include "mpiio/errors.hpp"
+#include "mpiio/type_contents.hpp"
 
 namespace sluice::mpiio {
 
 namespace {
-
-/// How a datatype was made, as reported by MPI, with all numbers in 64 bits.
-struct Contents {
-  int combiner = MPI_COMBINER_NAMED;
-  std::vector<std::int64_t> numbers;        ///< counts and integers, in MPI's order
-  std::vector<std::int64_t> displacements;  ///< in bytes
-  std::vector<MPI_Datatype> types;
-};
-
-// Made by Fortran's bindings of MPI-1; MPI 3 removed the names.
-#if defined(OPEN_MPI) && !(OMPI_ENABLE_MPI1_COMPAT || OMPI_BUILDING)
-constexpr int combiner_hvector_integer = OMPI_WAS_MPI_COMBINER_HVECTOR_INTEGER;
-constexpr int combiner_hindexed_integer = OMPI_WAS_MPI_COMBINER_HINDEXED_INTEGER;
-constexpr int combiner_struct_integer = OMPI_WAS_MPI_COMBINER_STRUCT_INTEGER;
-#else
-constexpr int combiner_hvector_integer = MPI_COMBINER_HVECTOR_INTEGER;
-constexpr int combiner_hindexed_integer = MPI_COMBINER_HINDEXED_INTEGER;
-constexpr int combiner_struct_integer = MPI_COMBINER_STRUCT_INTEGER;
-#endif
 
 /// Do bounds that were set prevail over those of a structure's other parts, as MPI defines? MPICH 4
 /// encloses all parts.
@@ -40,99 +22,6 @@ constexpr bool marks_prevail = true;
 #else
 constexpr bool marks_prevail = false;
 #endif
-
-bool is_named(int combiner) {
-  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-         combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
-}
-
-#if MPI_VERSION >= 4
-/// The number of large counts before the displacements in bytes.
-std::size_t leading_counts(int combiner, const std::vector<MPI_Count>& counts) {
-  switch (combiner) {
-    case MPI_COMBINER_HVECTOR:
-      return 2;
-    case MPI_COMBINER_HINDEXED:
-    case MPI_COMBINER_STRUCT:
-      return 1 + static_cast<std::size_t>(counts[0]);
-    case MPI_COMBINER_HINDEXED_BLOCK:
-      return 2;
-    case MPI_COMBINER_RESIZED:
-      return 0;
-    default:
-      return counts.size();
-  }
-}
-
-Contents contents_of(MPI_Datatype type) {
-  MPI_Count integers = 0;
-  MPI_Count addresses = 0;
-  MPI_Count counts = 0;
-  MPI_Count types = 0;
-  Contents contents;
-  check(mpi.Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &contents.combiner),
-        "querying a datatype");
-  if (is_named(contents.combiner)) {
-    return contents;
-  }
-  std::vector<int> i(static_cast<std::size_t>(integers));
-  std::vector<MPI_Aint> a(static_cast<std::size_t>(addresses));
-  std::vector<MPI_Count> c(static_cast<std::size_t>(counts));
-  contents.types.resize(static_cast<std::size_t>(types));
-  check(mpi.Type_get_contents_c(type, integers, addresses, counts, types, i.data(), a.data(),
-                                c.data(), contents.types.data()),
-        "decoding a datatype");
-  contents.numbers.assign(i.begin(), i.end());
-  contents.displacements.assign(a.begin(), a.end());
-  if (counts > 0) {
-    // Made with large counts. Of arrays the integers frame the counts: ndims, [...], order.
-    const auto split =
-        c.begin() + static_cast<std::ptrdiff_t>(leading_counts(contents.combiner, c));
-    const auto order_at = contents.combiner == MPI_COMBINER_SUBARRAY ? 1
-                          : contents.combiner == MPI_COMBINER_DARRAY ? 3
-                                                                     : 0;
-    contents.numbers.insert(contents.numbers.begin() + order_at, c.begin(), split);
-    contents.displacements.assign(split, c.end());
-  }
-  return contents;
-}
-#else
-Contents contents_of(MPI_Datatype type) {
-  int integers = 0;
-  int addresses = 0;
-  int types = 0;
-  Contents contents;
-  check(mpi.Type_get_envelope(type, &integers, &addresses, &types, &contents.combiner),
-        "querying a datatype");
-  if (is_named(contents.combiner)) {
-    return contents;
-  }
-  std::vector<int> i(static_cast<std::size_t>(integers));
-  std::vector<MPI_Aint> a(static_cast<std::size_t>(addresses));
-  contents.types.resize(static_cast<std::size_t>(types));
-  check(mpi.Type_get_contents(type, integers, addresses, types, i.data(), a.data(),
-                              contents.types.data()),
-        "decoding a datatype");
-  contents.numbers.assign(i.begin(), i.end());
-  contents.displacements.assign(a.begin(), a.end());
-  return contents;
-}
-#endif
-
-int combiner_of(MPI_Datatype type) {
-  int combiner = MPI_COMBINER_NAMED;
-#if MPI_VERSION >= 4
-  MPI_Count ignored[4] = {};
-  check(
-      mpi.Type_get_envelope_c(type, &ignored[0], &ignored[1], &ignored[2], &ignored[3], &combiner),
-      "querying a datatype");
-#else
-  int ignored[3] = {};
-  check(mpi.Type_get_envelope(type, &ignored[0], &ignored[1], &ignored[2], &combiner),
-        "querying a datatype");
-#endif
-  return combiner;
-}
 
 /// Decodes for memory and "native", or for "external32", where structures have no padding.
 class Decoder {

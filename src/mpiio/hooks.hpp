@@ -1,5 +1,6 @@
-// Where tests make writing behind late, or wrong, and choose ways by other sizes: they link their
-// own file in place of hooks.cpp, so that nothing of it is in the library.
+// Where tests make writing behind late, or wrong, choose ways by other sizes, or play a machine that
+// is not here: they link their own file in place of hooks.cpp, so that nothing of it is in the
+// library.
 #pragma once
 
 #include <cstdint>
@@ -12,5 +13,7 @@ void before_background_write();
 bool waits_for_pending();
 /// Exchanges of fewer bytes are sent, not copied through memory that the ranks share.
 std::int64_t least_shared_exchange_bytes();
+/// May a function of the MPI be looked up? False plays an MPI that does not have it.
+bool has_function(const char* name);
 
 }  // namespace sluice::mpiio

@@ -8,6 +8,7 @@
 
 #include "mpi/loaded.hpp"
 #include "mpiio/errors.hpp"
+#include "mpiio/hooks.hpp"
 
 namespace sluice::mpiio {
 
@@ -28,18 +29,25 @@ struct Program {
   bool is_ours = false;
 };
 
+void* function_of_mpi(void* handle, const char* name) {
+  return has_function(name) ? dlsym(handle, name) : nullptr;
+}
+
 /// `reached`: the program's own way to its MPI. A program may contain the objects itself (by copy
 /// relocations), and then the whole process uses those.
 std::string bind_to(void* handle, void* reached) {
   static_cast<void>(reached);  // MPICH has no objects
-#define SLUICE_MPIIO_FIND(name)                                                  \
-  mpi.name = reinterpret_cast<decltype(mpi.name)>(dlsym(handle, "PMPI_" #name)); \
-  if (mpi.name == nullptr) {                                                     \
-    return "PMPI_" #name;                                                        \
+#define SLUICE_MPIIO_LOOK_FOR(name) \
+  mpi.name = reinterpret_cast<decltype(mpi.name)>(function_of_mpi(handle, "PMPI_" #name));
+#define SLUICE_MPIIO_FIND(name) \
+  SLUICE_MPIIO_LOOK_FOR(name)   \
+  if (mpi.name == nullptr) {    \
+    return "PMPI_" #name;       \
   }
   SLUICE_MPIIO_FUNCTIONS(SLUICE_MPIIO_FIND)
-  SLUICE_MPIIO_TYPES(SLUICE_MPIIO_FIND)
+  SLUICE_MPIIO_LARGE(SLUICE_MPIIO_LOOK_FOR)
 #undef SLUICE_MPIIO_FIND
+#undef SLUICE_MPIIO_LOOK_FOR
 #define SLUICE_MPIIO_FIND(name)                                         \
   mpi_objects.name = static_cast<char*>(dlsym(reached, "ompi_" #name)); \
   if (mpi_objects.name == nullptr) {                                    \

@@ -22,12 +22,13 @@
   X(Info_get_nkeys) X(Info_get_nthkey) X(Info_set) X(Initialized) X(Irecv) X(Isend) X(Issend) \
   X(Op_create) X(Op_free) X(Pack_external) X(Pack_external_size) X(Reduce) X(Status_set_cancelled) \
   X(Status_set_elements_x) X(Type_commit) X(Type_contiguous) X(Type_create_keyval) X(Type_dup) \
-  X(Type_free) X(Type_get_attr) X(Type_get_extent_x) X(Type_get_true_extent_x) X(Type_set_attr) \
-  X(Type_size_x) X(Unpack_external) X(Waitall)
+  X(Type_free) X(Type_get_attr) X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent_x) \
+  X(Type_get_true_extent_x) X(Type_set_attr) X(Type_size_x) X(Unpack_external) X(Waitall)
+// These are null if the process's MPI is older than this mpi.h.
 #if MPI_VERSION >= 4
-#define SLUICE_MPIIO_TYPES(X) X(Type_get_contents_c) X(Type_get_envelope_c)
+#define SLUICE_MPIIO_LARGE(X) X(Type_get_contents_c) X(Type_get_envelope_c)
 #else
-#define SLUICE_MPIIO_TYPES(X) X(Type_get_contents) X(Type_get_envelope)
+#define SLUICE_MPIIO_LARGE(X)
 #endif
 #ifdef OPEN_MPI
 #define SLUICE_MPIIO_OBJECTS(X) \
@@ -46,7 +47,7 @@ struct Functions {
 // NOLINTNEXTLINE(bugprone-macro-parentheses): it makes a name
 #define SLUICE_MPIIO_FIELD(name) decltype(&::MPI_##name) name = nullptr;
   SLUICE_MPIIO_FUNCTIONS(SLUICE_MPIIO_FIELD)
-  SLUICE_MPIIO_TYPES(SLUICE_MPIIO_FIELD)
+  SLUICE_MPIIO_LARGE(SLUICE_MPIIO_FIELD)
 #undef SLUICE_MPIIO_FIELD
 };
 extern Functions mpi;

@@ -1,12 +1,14 @@
 // In place of src/mpiio/hooks.cpp: the writer's thread is late by a random time of
 // SLUICE_MPIIO_LATE_MS=LEAST-MOST before each job, and SLUICE_MPIIO_NO_WAITS=1 is a planted bug:
 // accesses do not wait for what is pending. The smallest exchanges go through shared memory.
+// SLUICE_MPIIO_OLD_MPI=1: the MPI has no functions with large counts, as those of MPI 3.1.
 #include "mpiio/hooks.hpp"
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <string_view>
 #include <thread>
 #include <unistd.h>
 
@@ -25,6 +27,10 @@ void before_background_write() {
 }
 
 std::int64_t least_shared_exchange_bytes() { return 0; }
+
+bool has_function(const char* name) {
+  return std::getenv("SLUICE_MPIIO_OLD_MPI") == nullptr || !std::string_view(name).ends_with("_c");
+}
 
 bool waits_for_pending() { return std::getenv("SLUICE_MPIIO_NO_WAITS") == nullptr; }
 

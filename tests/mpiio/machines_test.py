@@ -1,0 +1,48 @@
+"""Machines that are not here, as the tests' library plays them (hooks.cpp): an MPI without functions
+for large counts."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import launch
+
+LATE_FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_LATE_FOLDER"])
+PROGRAMS = pathlib.Path(os.environ["SLUICE_MPIIO_PROGRAMS"])
+TESTED = os.environ["SLUICE_MPIIO_TESTED"].split()
+TIMEOUT_S = 300
+
+
+def run(abi, ranks, program, *arguments, **environment):
+    words = launch.words(abi, ranks, PROGRAMS / f"{program}.{abi}", *arguments,
+                         preload=LATE_FOLDER / f"libsluice-mpiio-{abi}.so")
+    done = subprocess.run(words, env=os.environ | {"SLUICE_EXPLAIN": "1"} | environment,
+                          capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    assert done.returncode == 0, f"{program} on {ranks} ranks of {abi}: {done.stdout}{done.stderr}"
+    return done
+
+
+class Machines(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="sluice-mpiio-machines-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.file = self.folder / "data"
+
+    def test_an_mpi_without_large_counts(self):
+        """An MPI 3.1 of the same ABI, such as Cray MPICH 8: the interface answers there too."""
+        for abi in TESTED:
+            for program, arguments, said in (("random_access", (5, 40), "right"),
+                                             ("shapes", (), "8 shapes are right")):
+                with self.subTest(abi=abi, program=program):
+                    done = run(abi, 3, program, self.file, *arguments, SLUICE_MPIIO_OLD_MPI="1")
+                    self.assertIn(said, done.stdout)
+                    self.assertIn("ranks; in the slowest rank", done.stderr)
+
+
+if __name__ == "__main__":
+    sys.dont_write_bytecode = True
+    unittest.main(verbosity=2)
