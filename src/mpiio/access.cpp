@@ -107,12 +107,12 @@ std::int64_t move_own(File& file, bool is_write, std::int64_t stream, const Memo
         {static_cast<std::uint64_t>(range.offset), static_cast<std::uint64_t>(range.length)},
         is_write);
   }
+  Straight straight = lock ? Straight(*file.storage, Straight::Locks::none) : file.straight();
   if (is_write) {
-    Straight straight(*file.storage);
     write_own(straight, file.view, stream, memory);
     return bytes;
   }
-  return read_own(*file.storage, file.view, stream, memory);
+  return read_own(straight, file.view, stream, memory);
 }
 
 std::int64_t begin_of(File& file, const Call& call, std::int64_t bytes) {
@@ -134,7 +134,7 @@ Summary summary_of(File& file, bool is_write, std::int64_t stream, const Memory&
     wait_for_others(file, is_write, stream, bytes);
   }
   if (!is_write) {
-    own.file_bytes = static_cast<std::int64_t>(file.storage->size());
+    own.file_bytes = static_cast<std::int64_t>(file.straight().size());
   }
   if (bytes > 0) {
     const Run range = range_of(file.view, stream, bytes);
@@ -158,7 +158,7 @@ std::int64_t bytes_in_file(const File& file, std::int64_t stream, std::int64_t b
 
 void write_exchanged(File& file, std::int64_t stream, const Memory& memory, const Choice& choice,
                      const Domains& domains, bool on_node) {
-  Straight straight(*file.storage);
+  Straight straight = file.straight();
   const bool is_later = is_behind(file, true);
   Sink& sink = is_later ? *file.behind : static_cast<Sink&>(straight);
   if (is_later) {
@@ -181,12 +181,13 @@ std::int64_t exchange(File& file, bool is_write, std::int64_t stream, const Memo
   try {
     const bool on_node =
         file.node.is_only && file.node.windows.prepare(file.comm, file.rank, domains);
+    Straight straight = file.straight();
     if (is_write) {
       write_exchanged(file, stream, memory, choice, domains, on_node);
     } else if (on_node) {
-      read_on_node(file.comm, *file.storage, file.view, stream, memory, domains, file.node.windows);
+      read_on_node(file.comm, straight, file.view, stream, memory, domains, file.node.windows);
     } else {
-      read_together(file.comm, *file.storage, file.view, stream, memory, domains, choice.ranges());
+      read_together(file.comm, straight, file.view, stream, memory, domains, choice.ranges());
     }
   } catch (const std::bad_alloc&) {
     // The others wait for messages of this rank.

@@ -46,7 +46,7 @@ SLUICE_FACE_END
 SLUICE_FACE(int, File_get_size, (MPI_File fh, MPI_Offset* size)) {
   return on_file(fh, [&](File& file) {
     wait_for_all_pending(file);
-    *size = static_cast<MPI_Offset>(file.storage->size());
+    *size = static_cast<MPI_Offset>(file.straight().size());
   });
 }
 SLUICE_FACE_END

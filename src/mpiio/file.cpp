@@ -175,11 +175,11 @@ void preallocate(File& file, std::int64_t bytes) {
         wait_for_all_pending(file);
         const auto wanted = static_cast<std::uint64_t>(bytes);
         file.storage->preallocate(0, wanted);
-        if (file.storage->size() < wanted) {
+        if (file.straight().size() < wanted) {
           // The file system cannot reserve. To set the size would cut what a program that is not of
           // these ranks has written meanwhile.
           constexpr std::byte zero{};
-          file.storage->write(wanted - 1, {&zero, 1});
+          file.straight().write(wanted - 1, {&zero, 1});
         }
       });
 }
@@ -374,7 +374,7 @@ std::int64_t sought(File& file, std::int64_t offset, int whence, std::int64_t cu
   std::int64_t from = whence == MPI_SEEK_CUR ? current : 0;
   if (whence == MPI_SEEK_END) {
     wait_for_all_pending(file);
-    const auto bytes = static_cast<std::int64_t>(file.storage->size());
+    const auto bytes = static_cast<std::int64_t>(file.straight().size());
     // The end is that of the last element that begins in the file.
     const std::int64_t element = file.view.element_bytes();
     const std::int64_t seen = file.view.stream_below(bytes);

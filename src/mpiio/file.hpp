@@ -22,6 +22,7 @@
 #include "mpiio/node_exchange.hpp"
 #include "mpiio/report.hpp"
 #include "mpiio/shared_pointer.hpp"
+#include "mpiio/straight.hpp"
 #include "mpiio/view.hpp"
 #include "storage/storage.hpp"
 
@@ -44,8 +45,9 @@ struct ViewTypes {
 
 /// Where the ranks of a file are.
 struct Node {
-  bool is_only = false;       ///< all are on one
-  std::optional<bool> leads;  ///< is it the lowest rank of its node? Asked when it is needed
+  bool is_only = false;            ///< all are on one
+  std::optional<bool> leads;       ///< is it the lowest rank of its node? Asked when it is needed
+  bool locks_each_access = false;  ///< are they on several, and the file on NFS?
   SharedWindows windows;
 };
 
@@ -86,6 +88,11 @@ struct File {
 
   bool may_read() const { return (mode & MPI_MODE_WRONLY) == 0; }
   bool may_write() const { return (mode & MPI_MODE_RDONLY) == 0; }
+  /// What all reads and writes go through that are not behind.
+  Straight straight() const {
+    const auto locks = may_read() ? Straight::Locks::each : Straight::Locks::exclusive;
+    return Straight(*storage, node.locks_each_access ? locks : Straight::Locks::none);
+  }
   bool is_sequential() const { return (mode & MPI_MODE_SEQUENTIAL) != 0; }
 };
 

@@ -1,9 +1,10 @@
-// Where tests make writing behind late, or wrong, choose ways by other sizes, or play a machine that
-// is not here: they link their own file in place of hooks.cpp, so that nothing of it is in the
+// Where tests make writing behind late, or wrong, choose ways by other sizes, or play a machine
+// that is not here: they link their own file in place of hooks.cpp, so that nothing of it is in the
 // library.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace sluice::mpiio {
 
@@ -15,5 +16,6 @@ bool waits_for_pending();
 std::int64_t least_shared_exchange_bytes();
 /// May a function of the MPI be looked up? False plays an MPI that does not have it.
 bool has_function(const char* name);
+bool is_on_nfs(const std::string& path);
 
 }  // namespace sluice::mpiio

@@ -18,7 +18,7 @@ std::uint64_t place_of(std::int64_t offset) { return static_cast<std::uint64_t>(
 /// Runs that are close together, read at once.
 class Sieve {
  public:
-  Sieve(storage::File& file, const Memory& memory) : file_(file), memory_(memory) {}
+  Sieve(Straight& file, const Memory& memory) : file_(file), memory_(memory) {}
 
   /// Adds a run whose bytes start at `stream` in memory. False: the file has ended.
   bool take(const Run& run, std::int64_t stream) {
@@ -83,7 +83,7 @@ class Sieve {
     return true;
   }
 
-  storage::File& file_;
+  Straight& file_;
   const Memory& memory_;
   std::vector<Run> runs_;
   std::int64_t stream_ = 0;  ///< of the first run
@@ -120,8 +120,7 @@ void write_own(Sink& sink, const View& view, std::int64_t stream, const Memory& 
   }
 }
 
-std::int64_t read_own(storage::File& file, const View& view, std::int64_t stream,
-                      const Memory& memory) {
+std::int64_t read_own(Straight& file, const View& view, std::int64_t stream, const Memory& memory) {
   const std::int64_t bytes = memory.bytes();
   RunCursor runs(view, stream, bytes);
   Sieve sieve(file, memory);

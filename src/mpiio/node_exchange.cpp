@@ -53,7 +53,7 @@ class NodeRounds {
     kept_.rethrow();
   }
 
-  void read(storage::File& file) {
+  void read(Straight& file) {
     for (int round = 0; round < domains_.rounds(); ++round) {
       if (own_ >= 0) {
         kept_.run([&] { read_window(round, file); });
@@ -129,7 +129,7 @@ class NodeRounds {
     std::memset(windows_.bits(own_, round % 2), 0, words * sizeof(std::uint64_t));
   }
 
-  void read_window(int round, storage::File& file) const {
+  void read_window(int round, Straight& file) const {
     mpiio::read_window(domains_.window(own_, round), windows_.bytes(own_, round % 2), file);
   }
 
@@ -275,7 +275,7 @@ void write_on_node(MPI_Comm comm, Sink& sink, const View& view, std::int64_t str
   windows.set_dirty(false);
 }
 
-void read_on_node(MPI_Comm comm, storage::File& file, const View& view, std::int64_t stream,
+void read_on_node(MPI_Comm comm, Straight& file, const View& view, std::int64_t stream,
                   const Memory& memory, const Domains& domains, const SharedWindows& windows) {
   NodeRounds(comm, view, stream, memory, domains, windows).read(file);
 }

@@ -62,7 +62,7 @@ class SharedWindows {
 /// As write_together() and read_together(), through prepared windows.
 void write_on_node(MPI_Comm comm, Sink& sink, const View& view, std::int64_t stream,
                    const Memory& memory, const Domains& domains, SharedWindows& windows);
-void read_on_node(MPI_Comm comm, storage::File& file, const View& view, std::int64_t stream,
+void read_on_node(MPI_Comm comm, Straight& file, const View& view, std::int64_t stream,
                   const Memory& memory, const Domains& domains, const SharedWindows& windows);
 
 }  // namespace sluice::mpiio

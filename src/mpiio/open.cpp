@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "mpiio/file.hpp"
+#include "mpiio/hooks.hpp"
 #include "mpiio/kept.hpp"
 #include "mpiio/pending.hpp"
 #include "sluice/error.hpp"
@@ -146,6 +147,7 @@ struct First {
   std::uint64_t name = 0;         ///< a number made of the name that the program gave there
   std::int64_t path_bytes = 0;    ///< of where links lead from it
   std::int64_t stripe_bytes = 0;  ///< of the file system; 0: it has none, or does not tell
+  std::int64_t locks_each_access = 0;
   Steering steering;
   SharedPointerKey key;
 };
@@ -206,6 +208,7 @@ void open_on_all(File& file, const Meeting& meeting) {
       first.steering = file.hints.steering();
       first.stripe_bytes =
           file.ranks > 1 ? stripes_of(file.path) : 0;  // one rank exchanges nothing
+      first.locks_each_access = !meeting.is_one_node && is_on_nfs(file.path) ? 1 : 0;
     });
     first.error_class = failure.error_class;
   }
@@ -223,6 +226,7 @@ void open_on_all(File& file, const Meeting& meeting) {
     }
   });
   file.node.is_only = meeting.is_one_node;
+  file.node.locks_each_access = first.locks_each_access != 0;
   file.hints.follow(first.steering);
   file.hints.note_stripes(first.stripe_bytes);
   file.identity = file.storage->identity();
@@ -231,7 +235,7 @@ void open_on_all(File& file, const Meeting& meeting) {
   if ((file.mode & MPI_MODE_APPEND) != 0) {
     together(file, [&] {
       wait_for_all_pending(file);
-      file.position = static_cast<std::int64_t>(file.storage->size());
+      file.position = static_cast<std::int64_t>(file.straight().size());
       if (file.rank == 0) {
         file.shared_position.set(file.position);
       }

@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <span>
 
-#include "storage/storage.hpp"
-
 namespace sluice::mpiio {
 
 class Sink {
@@ -14,18 +12,6 @@ class Sink {
   virtual ~Sink() = default;
   /// The bytes are the caller's again when this returns.
   virtual void write(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
-};
-
-/// Into the file.
-class Straight final : public Sink {
- public:
-  explicit Straight(storage::File& file) : file_(file) {}
-  void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
-    file_.write(offset, bytes);
-  }
-
- private:
-  storage::File& file_;
 };
 
 }  // namespace sluice::mpiio

@@ -125,7 +125,7 @@ class Rounds {
     });
   }
 
-  void read(storage::File& file) {
+  void read(Straight& file) {
     in_rounds([&](int round) {
       ask_for_own();
       if (announcements_.own() >= 0) {
@@ -314,7 +314,7 @@ class Rounds {
     }
   }
 
-  void serve(int round, storage::File& file) {
+  void serve(int round, Straight& file) {
     const Run window = domains_.window(announcements_.own(), round);
     std::byte* const bytes = window_.of(domains_.window_bytes + page_bytes);
     bool is_read = false;
@@ -356,7 +356,7 @@ class Rounds {
 
 }  // namespace
 
-void read_window(const Run& window, std::byte* bytes, storage::File& file) {
+void read_window(const Run& window, std::byte* bytes, Straight& file) {
   const std::size_t wanted = size_of(window.length);
   const std::size_t got = file.read(static_cast<std::uint64_t>(window.offset), {bytes, wanted});
   if (got < wanted) {
@@ -417,7 +417,7 @@ void write_together(MPI_Comm comm, Sink& sink, const View& view, std::int64_t st
   Rounds(comm, view, stream, memory, domains, ranges).write(sink);
 }
 
-void read_together(MPI_Comm comm, storage::File& file, const View& view, std::int64_t stream,
+void read_together(MPI_Comm comm, Straight& file, const View& view, std::int64_t stream,
                    const Memory& memory, const Domains& domains, std::span<const Run> ranges) {
   Rounds(comm, view, stream, memory, domains, ranges).read(file);
 }

@@ -14,8 +14,8 @@
 #include "mpiio/memory.hpp"
 #include "mpiio/mpi.hpp"
 #include "mpiio/sink.hpp"
+#include "mpiio/straight.hpp"
 #include "mpiio/view.hpp"
-#include "storage/storage.hpp"
 
 namespace sluice::mpiio {
 
@@ -49,13 +49,13 @@ struct Load {
 Domains make_domains(const Run& range, const Load& load, int ranks, const ExchangeHints& hints);
 
 /// Reads a window inside the file. Error truncated if the file became shorter.
-void read_window(const Run& window, std::byte* bytes, storage::File& file);
+void read_window(const Run& window, std::byte* bytes, Straight& file);
 
 /// For an ascending view; collective. `ranges`: what each rank accesses.
 void write_together(MPI_Comm comm, Sink& sink, const View& view, std::int64_t stream,
                     const Memory& memory, const Domains& domains, std::span<const Run> ranges);
 /// The same for reading; no rank requests bytes beyond the end of the file.
-void read_together(MPI_Comm comm, storage::File& file, const View& view, std::int64_t stream,
+void read_together(MPI_Comm comm, Straight& file, const View& view, std::int64_t stream,
                    const Memory& memory, const Domains& domains, std::span<const Run> ranges);
 
 }  // namespace sluice::mpiio

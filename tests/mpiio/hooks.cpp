@@ -2,6 +2,7 @@
 // SLUICE_MPIIO_LATE_MS=LEAST-MOST before each job, and SLUICE_MPIIO_NO_WAITS=1 is a planted bug:
 // accesses do not wait for what is pending. The smallest exchanges go through shared memory.
 // SLUICE_MPIIO_OLD_MPI=1: the MPI has no functions with large counts, as those of MPI 3.1.
+// SLUICE_MPIIO_NFS=1: files are on NFS.
 #include "mpiio/hooks.hpp"
 
 #include <chrono>
@@ -31,6 +32,8 @@ std::int64_t least_shared_exchange_bytes() { return 0; }
 bool has_function(const char* name) {
   return std::getenv("SLUICE_MPIIO_OLD_MPI") == nullptr || !std::string_view(name).ends_with("_c");
 }
+
+bool is_on_nfs(const std::string&) { return std::getenv("SLUICE_MPIIO_NFS") != nullptr; }
 
 bool waits_for_pending() { return std::getenv("SLUICE_MPIIO_NO_WAITS") == nullptr; }
 

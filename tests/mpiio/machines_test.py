@@ -1,5 +1,5 @@
 """Machines that are not here, as the tests' library plays them (hooks.cpp): an MPI without functions
-for large counts."""
+for large counts; NFS on several nodes."""
 
 import os
 import pathlib
@@ -16,11 +16,15 @@ TESTED = os.environ["SLUICE_MPIIO_TESTED"].split()
 TIMEOUT_S = 300
 
 
-def run(abi, ranks, program, *arguments, **environment):
+def start(abi, ranks, program, *arguments, **environment):
     words = launch.words(abi, ranks, PROGRAMS / f"{program}.{abi}", *arguments,
                          preload=LATE_FOLDER / f"libsluice-mpiio-{abi}.so")
-    done = subprocess.run(words, env=os.environ | {"SLUICE_EXPLAIN": "1"} | environment,
+    return subprocess.run(words, env=os.environ | {"SLUICE_EXPLAIN": "1"} | environment,
                           capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+
+
+def run(abi, ranks, program, *arguments, **environment):
+    done = start(abi, ranks, program, *arguments, **environment)
     assert done.returncode == 0, f"{program} on {ranks} ranks of {abi}: {done.stdout}{done.stderr}"
     return done
 
@@ -41,6 +45,19 @@ class Machines(unittest.TestCase):
                     done = run(abi, 3, program, self.file, *arguments, SLUICE_MPIIO_OLD_MPI="1")
                     self.assertIn(said, done.stdout)
                     self.assertIn("ranks; in the slowest rank", done.stderr)
+
+    def test_nfs_on_several_nodes(self):
+        """Each access locks its range. Elsewhere, and on one node, none does."""
+        nfs = {"SLUICE_RANKS_PER_NODE": "1", "SLUICE_MPIIO_NFS": "1"}
+        for abi in TESTED:
+            with self.subTest(abi=abi):
+                run(abi, 2, "locks", self.file, **nfs)
+                self.assertIn("right", run(abi, 2, "random_access", self.file, 9, 30, **nfs).stdout)
+        for without in nfs:
+            done = start(TESTED[0], 2, "locks", self.file,
+                         **{key: value for key, value in nfs.items() if key != without})
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("a write did not wait for the lock", done.stderr)
 
 
 if __name__ == "__main__":
