@@ -12,7 +12,7 @@ set(SLUICE_DRIVER_SOURCES
   src/plugin/committed_close.cpp src/plugin/committed_file.cpp src/plugin/driver.cpp
   src/plugin/fresh_ranges.cpp
   src/plugin/hdf5_caches.cpp src/plugin/hdf5_errors.cpp
-  src/plugin/held_runs.cpp src/plugin/held_writes.cpp
+  src/plugin/held_runs.cpp src/plugin/held_signature.cpp src/plugin/held_writes.cpp
   src/plugin/open_files.cpp src/plugin/opening.cpp src/plugin/record_log.cpp
   src/plugin/run_report.cpp src/plugin/say.cpp src/plugin/settings.cpp
   src/storage/background_thread.cpp src/storage/calls.cpp

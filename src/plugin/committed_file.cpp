@@ -63,19 +63,41 @@ std::shared_ptr<CommittedFile> CommittedFile::create(storage::Storage& storage,
   }
   std::shared_ptr<CommittedFile> file(new CommittedFile(storage, path, settings));
   recover_replaced(storage, path);
-  const std::string building = commit::fresh_building_path(storage, path);
-  file->file_ = storage.create_like(building, path);
-  file->building_ = building;
+  if (auto there = open_empty(storage, path)) {
+    file->file_ = std::move(there);
+    file->signature_.begin();
+  } else {
+    file->build_beside(exclusive);
+  }
   share_lock(*file->file_, settings);
   file->identity_ = file->file_->identity();
-  file->state_.exclusive = exclusive;
   return file;
 }
 
+void CommittedFile::build_beside(bool exclusive) {
+  const std::string building = commit::fresh_building_path(storage_, path_);
+  file_ = storage_.create_like(building, path_);
+  building_ = building;
+  state_.exclusive = exclusive;
+}
+
 CommittedFile::~CommittedFile() {
-  if (own_.is_here() && !building_.empty()) {
+  if (!own_.is_here()) {
+    return;
+  }
+  if (!building_.empty()) {
     file_.reset();
     commit::forget_building(storage_, path_);
+  } else if (signature_.is_held() && file_) {
+    empty_again();
+  }
+}
+
+void CommittedFile::empty_again() noexcept {
+  try {
+    file_->resize(0);
+  } catch (const std::exception&) {
+    // without a signature it is no HDF5 file
   }
 }
 
@@ -102,6 +124,7 @@ void CommittedFile::require_sound() const {
 void CommittedFile::read(std::uint64_t offset, std::span<std::byte> bytes) {
   storage::read_padded(*file_, offset, bytes);
   held_.read_over(offset, bytes);
+  signature_.read_over(offset, bytes);
 }
 
 /// What a forked child writes only the child sees: HDF5 writes old buffers whenever it likes.
@@ -121,6 +144,10 @@ void CommittedFile::write(std::uint64_t offset, std::span<const std::byte> bytes
   }
   if (state_.poisoned) {
     require_sound();
+  }
+  std::vector<std::byte> room;
+  if (signature_.is_held()) {
+    bytes = signature_.without(offset, bytes, room);
   }
   state_.dirty = true;
   checksums_.before_change(*file_, offset, bytes.size());
@@ -212,7 +239,9 @@ void CommittedFile::commit(bool closing) {
   }
   const bool synced = settings_.durability == Settings::Durability::step ||
                       (closing && settings_.durability == Settings::Durability::close);
-  if (building_.empty()) {
+  if (signature_.is_held()) {
+    put_signature(synced);
+  } else if (building_.empty()) {
     change_in_place(synced, closing);
   } else {
     if (synced) {
@@ -316,6 +345,24 @@ void CommittedFile::take_name(bool synced) {
     state_.poisoned = is_replacing || !commit::take_name_back(storage_, building, path_, building_);
     throw state_.poisoned ? commit::in_doubt(e) : e;
   }
+}
+
+/// The first commit of what was written into an empty file.
+void CommittedFile::put_signature(bool synced) {
+  if (synced) {
+    sync_data();
+  }
+  try {
+    state_.unsynced = true;
+    signature_.write_to(*file_);
+    if (synced) {
+      sync_data();
+    }
+  } catch (...) {
+    signature_.take_from(*file_);
+    throw;
+  }
+  signature_.end();
 }
 
 /// What the record says of the data, so that both may be synced at the same time. Nothing where the

@@ -5,7 +5,8 @@
 // - What is committed is never written over without a complete journal (docs/durability.md): writes
 //   below the frontier, the largest end of allocation of any commit, are held; those beyond it go
 //   to the file at once or at the commit, where no commit so far can see them.
-// - A new file is built beside its name, and takes it at the first commit.
+// - A new file is built beside its name, and takes it at the first commit. Where an empty file is
+//   there it is written into that one, but for its signature until the first commit.
 // - A commit that fails leaves the one before; where the file can be written again the next one
 //   takes everything with it. Bytes that could not be written anywhere, and data that a failed sync
 //   has lost, keep every later commit from being made.
@@ -28,6 +29,7 @@
 #include "commit/publish/journal_runs.hpp"
 #include "plugin/block_checksums.hpp"
 #include "plugin/fresh_ranges.hpp"
+#include "plugin/held_signature.hpp"
 #include "plugin/held_writes.hpp"
 #include "plugin/record_log.hpp"
 #include "plugin/settings.hpp"
@@ -43,11 +45,12 @@ class CommittedFile {
   /// names who writes it.
   static std::shared_ptr<CommittedFile> reopen(storage::Storage& storage, const std::string& path,
                                                const Settings& settings);
-  /// A new file; what is at `path` stays until the first commit replaces it. With `exclusive` Error
-  /// exists where there is something, now or then.
+  /// A new file; what is at `path` stays until the first commit replaces it, unless it is empty.
+  /// With `exclusive` Error exists where there is something, now or then.
   static std::shared_ptr<CommittedFile> create(storage::Storage& storage, const std::string& path,
                                                const Settings& settings, bool exclusive);
-  /// Removes a file that was never committed; drops what was not committed of another one.
+  /// Removes a file that was never committed, or empties it; drops what was not committed of
+  /// another one.
   ~CommittedFile();
   CommittedFile(const CommittedFile&) = delete;
   CommittedFile& operator=(const CommittedFile&) = delete;
@@ -72,6 +75,8 @@ class CommittedFile {
 
  private:
   CommittedFile(storage::Storage& storage, std::string path, const Settings& settings);
+  void build_beside(bool exclusive);
+  void empty_again() noexcept;
   const std::string& present_path() const { return building_.empty() ? path_ : building_; }
   void require_sound() const;
   void sync_data();
@@ -84,6 +89,7 @@ class CommittedFile {
   std::uint64_t raise_guard();
   void lift_guard() noexcept;
   void take_name(bool synced);
+  void put_signature(bool synced);
   std::optional<commit::JournalTail> tail();
   bool may_defer() const;
   void change_in_place(bool synced, bool closing);
@@ -102,6 +108,7 @@ class CommittedFile {
   std::unique_ptr<storage::File> file_;
   storage::FileIdentity identity_;
   HeldWrites held_;
+  HeldSignature signature_;
   FreshRanges fresh_;
   std::vector<HeldWrites::Range> lost_;  ///< written, and nowhere
   RecordLog log_;

@@ -1,5 +1,7 @@
 #include "plugin/opening.hpp"
 
+#include <utility>
+
 #include "commit/publish/in_place.hpp"
 #include "sluice/error.hpp"
 
@@ -10,6 +12,14 @@ void share_lock(storage::File& file, const Settings& settings) {
     throw Error(Code::locked,
                 file.path() + ": another program has locked it for writing: wait for it");
   }
+}
+
+std::unique_ptr<storage::File> open_empty(storage::Storage& storage, const std::string& path) {
+  if (!storage.exists(path) || storage.exists(commit::journal_path(path))) {
+    return nullptr;
+  }
+  auto file = storage.open(path, storage::Access::read_write);
+  return file->size() == 0 ? std::move(file) : nullptr;
 }
 
 void recover_replaced(storage::Storage& storage, const std::string& path) {

@@ -1,6 +1,7 @@
 // What is looked at, and settled, before a file is opened for writing.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "plugin/settings.hpp"
@@ -11,6 +12,11 @@ namespace sluice::plugin {
 /// Keeps out HDF5 programs without the driver that write the file, not those that read it. Error
 /// locked where one is there already.
 void share_lock(storage::File& file, const Settings& settings);
+
+/// The file at `path` where it is there and empty: a new file is written into it, for programs that
+/// have it open (a temporary file), and where it cannot be replaced (a mount of a single file).
+/// Null where there is none, or a journal.
+std::unique_ptr<storage::File> open_empty(storage::Storage& storage, const std::string& path);
 
 /// Of a file that a new one will replace: it must be whole for as long as a crash may leave it.
 void recover_replaced(storage::Storage& storage, const std::string& path);

@@ -139,6 +139,37 @@ def test_the_old_file_stays_until_the_first_flush():
     f.close()
 
 
+def test_an_empty_file_is_filled():
+    """Whoever has it open sees what is written; until the first flush it is no HDF5 file."""
+    for user_block in (0, 1024):
+        with tempfile.NamedTemporaryFile(suffix=".h5", dir=FOLDER) as there:
+            os.link(there.name, there.name + ".link")
+            with h5py.File(there.name, "w", userblock_size=user_block) as f:
+                f["x"] = numpy.arange(100_000)
+                assert python("h5py.File(sys.argv[1])", there.name).returncode != 0
+                f.flush()
+                assert plain("print(h5py.File(sys.argv[1])['x'][7])", there.name) == "7"
+                f["x"][7] = 8
+                f["y"] = 1
+            assert there.read(user_block + 8)[user_block:] == b"\x89HDF\r\n\x1a\n"
+            told = plain("f = h5py.File(sys.argv[1]); print(f['x'][7], f['x'][99_999], f['y'][()])",
+                         there.name + ".link")
+            assert told == "8 99999 1", told
+            assert not [name for name in os.listdir(FOLDER) if "sluice" in name]
+
+
+def test_an_empty_file_stays_empty_where_nothing_is_flushed():
+    path = path_of("empty.h5")
+    open(path, "w").close()
+    died = python("f = h5py.File(sys.argv[1], 'w'); f['x'] = numpy.arange(100_000.0); "
+                  "f['x'][:] = 2; os._exit(3)", path, driver=True)
+    assert died.returncode == 3, died.stderr
+    assert python("h5py.File(sys.argv[1])", path).returncode != 0
+    with h5py.File(path, "w") as f:
+        f["x"] = 4
+    assert plain("print(h5py.File(sys.argv[1])['x'][()])", path) == "4"
+
+
 def test_readers_see_the_last_flush_only():
     path = path_of("readers.h5")
     with h5py.File(path, "w") as f:

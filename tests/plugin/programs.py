@@ -203,6 +203,22 @@ def free_space(path, flushed):
     flushed()
 
 
+def filled(path, flushed):
+    """A new file where an empty one is."""
+    with h5py.File(path, "w") as f:
+        for i in range(STEPS - 2):
+            f[f"values {i}"] = numpy.arange(20_000) * (i + 1)
+            f.attrs["step"] = i
+            f.flush()
+            flushed()
+    flushed()
+
+
+def _empty(path):
+    with open(path, "wb"):
+        pass
+
+
 def nothing(path):
     """There is no file before."""
 
@@ -215,4 +231,5 @@ PROGRAMS = {
     "latest": (latest, nothing),
     "rewritten": (rewritten, nothing), "text": (text, nothing),
     "resized": (resized, nothing), "many": (many, _arrays), "free-space": (free_space, nothing),
+    "filled": (filled, _empty),
 }

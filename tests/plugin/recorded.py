@@ -55,7 +55,7 @@ class Recorded:
         os.mkdir(folder)
         path = os.path.join(folder, "file.h5")
         before(path)
-        states = [values.digest_of(path) if os.path.exists(path) else None]
+        states = [self._state_of(path) if os.path.exists(path) else None]
         marks = run_program(name, path, "plain", folder, dict(os.environ))
         return states + [values.digest_of(os.path.join(folder, f"{i}.h5")) for i in marks]
 
