@@ -8,12 +8,13 @@ set(SLUICE_DRIVER_SOURCES
   src/commit/publish/range_checksum.cpp src/commit/publish/superblock.cpp
   src/model/error.cpp src/model/name.cpp src/model/overlay.cpp src/model/size_text.cpp
   src/model/toml_entries.cpp
-  src/plugin/block_checksums.cpp src/plugin/block_table.cpp
+  src/plugin/access_list.cpp src/plugin/block_checksums.cpp src/plugin/block_table.cpp
   src/plugin/committed_close.cpp src/plugin/committed_file.cpp src/plugin/driver.cpp
   src/plugin/fresh_ranges.cpp
   src/plugin/hdf5_caches.cpp src/plugin/hdf5_errors.cpp
   src/plugin/held_runs.cpp src/plugin/held_signature.cpp src/plugin/held_writes.cpp
   src/plugin/open_files.cpp src/plugin/opening.cpp src/plugin/record_log.cpp
+  src/plugin/refusals.cpp
   src/plugin/run_report.cpp src/plugin/say.cpp src/plugin/settings.cpp
   src/storage/background_thread.cpp src/storage/calls.cpp
   src/storage/file_system.cpp src/storage/lease.cpp src/storage/lease_record.cpp

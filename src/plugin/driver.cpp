@@ -1,6 +1,6 @@
 // The virtual file driver: what libhdf5 loads where HDF5_DRIVER=sluice. Of HDF5 it calls the
-// function that takes an error (hdf5_errors), and those that write what it holds in memory
-// (hdf5_caches).
+// function that takes an error (hdf5_errors), those that write what it holds in memory
+// (hdf5_caches), and those that tell what a program has set (access_list).
 //
 // Invariants: no exception leaves a callback; a failure is said in words, on stderr and on HDF5's
 // error stack. There is no `lock` callback: with one HDF5 marks files of version 3 as open,
@@ -13,12 +13,14 @@
 #include <new>
 #include <string>
 
+#include "plugin/access_list.hpp"
 #include "plugin/driver_storage.hpp"
 #include "plugin/hdf5_abi.hpp"
 #include "plugin/hdf5_caches.hpp"
 #include "plugin/hdf5_errors.hpp"
 #include "plugin/hdf5_library.hpp"
 #include "plugin/open_files.hpp"
+#include "plugin/refusals.hpp"
 #include "plugin/run_report.hpp"
 #include "plugin/say.hpp"
 #include "sluice/error.hpp"
@@ -82,21 +84,32 @@ bool is_usual(Code code) {
   return code == Code::not_found || code == Code::exists || code == Code::permission;
 }
 
-abi::File* open_file(const char* name, unsigned flags, abi::Id, abi::Address) {
+void say_refusal(const Opening& opening, const char* name, const Error& e) noexcept {
+  if (is_usual(e.code())) {
+    return;
+  }
+  if (e.code() == Code::locked && opening.writes && !opening.makes()) {
+    say_unless_made(name, e.what());
+  } else {
+    say(e.what());
+  }
+}
+
+abi::File* open_file(const char* name, unsigned flags, abi::Id access_list, abi::Address) {
   const void* const caller = __builtin_return_address(0);
   auto* opened = static_cast<DriverFile*>(std::calloc(1, sizeof(DriverFile)));
   if (opened == nullptr) {
     return nullptr;
   }
+  Opening opening = opening_of(flags, caller);
   try {
+    settle_refusal(name, opening.makes());
+    opening.clears_marks = access_list_of(caller, access_list).clears_marks;
     const Settings settings = settings_of(driver_storage(), name);
-    const Opening opening = opening_of(flags, caller);
     opened->file = OpenFile::open(driver_storage(), name, opening, settings).release();
     return &opened->base;
   } catch (const Error& e) {
-    if (!is_usual(e.code())) {
-      say(e.what());
-    }
+    say_refusal(opening, name, e);
     push_error(caller, Failed::open, e.code(), e.what());
   } catch (const std::exception& e) {
     report(caller, Failed::open, Code::internal, e);

@@ -56,9 +56,11 @@ void require_closed(storage::File& file, bool swmr) {
   const unsigned flags = front[version_at] >= 3 ? front[flags_at] : 0;
   const bool is_read_with_swmr = swmr && (flags & open_for_swmr) != 0;
   if ((flags & (open_for_writing | open_for_swmr)) != 0 && !is_read_with_swmr) {
-    throw Error(Code::locked, file.path() +
-                                  ": a program without the driver has it open for writing, or "
-                                  "ended without closing it; for the latter: h5clear -s");
+    throw Error(Code::locked,
+                file.path() +
+                    ": a program without the driver has it open for writing, or "
+                    "ended without closing it; for the latter: HDF5_DRIVER= h5clear -s " +
+                    file.path());
   }
 }
 
@@ -141,7 +143,7 @@ std::unique_ptr<OpenFile> OpenFile::open(storage::Storage& storage, const std::s
     // The family driver looks for its last member by truncating the next one, not creating it.
     const bool creates =
         storage.exists(key) ? opening.truncates || opening.exclusive : opening.creates;
-    if (!creates) {
+    if (!creates && !opening.clears_marks) {
       require_closed(*storage.open(key, storage::Access::read_write), false);
     }
     written = creates ? CommittedFile::create(storage, key, settings, opening.exclusive)

@@ -23,6 +23,8 @@ struct Opening {
   bool truncates = false;  ///< what is there goes
   bool exclusive = false;  ///< there must be nothing
   bool swmr = false;
+  bool clears_marks = false;  ///< of a program that had it open for writing: as h5clear -s
+  bool makes() const { return creates || truncates || exclusive; }
   const void* library = nullptr;  ///< the HDF5 that asks
 };
 
