@@ -104,8 +104,9 @@ abi::File* open_file(const char* name, unsigned flags, abi::Id access_list, abi:
   Opening opening = opening_of(flags, caller);
   try {
     settle_refusal(name, opening.makes());
-    opening.clears_marks = access_list_of(caller, access_list).clears_marks;
-    const Settings settings = settings_of(driver_storage(), name);
+    const AccessList asked = access_list_of(caller, access_list);
+    opening.clears_marks = asked.clears_marks;
+    const Settings settings = settings_of(driver_storage(), name, asked.asks_locks);
     opened->file = OpenFile::open(driver_storage(), name, opening, settings).release();
     return &opened->base;
   } catch (const Error& e) {

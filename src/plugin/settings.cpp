@@ -119,8 +119,9 @@ Settings parse_settings(const std::string& text, Settings base) {
   }
 }
 
-Settings settings_of(storage::Storage& storage, const std::string& path) {
+Settings settings_of(storage::Storage& storage, const std::string& path, bool asks_locks) {
   Settings settings;
+  settings.locks = asks_locks;
   read_toml(storage, path, settings);
   if (const char* text = std::getenv("SLUICE_DURABILITY")) {
     settings.durability = durability_of("SLUICE_DURABILITY", text);
@@ -130,7 +131,8 @@ Settings settings_of(storage::Storage& storage, const std::string& path) {
   }
   if (const char* text = std::getenv("HDF5_USE_FILE_LOCKING")) {
     const std::string_view word = text;
-    settings.locks = word != "FALSE" && word != "0";
+    const bool is_on = word == "TRUE" || word == "1" || word == "BEST_EFFORT";
+    settings.locks = is_on || (asks_locks && word != "FALSE" && word != "0");
   }
   const char* text = std::getenv("HDF5_DRIVER_CONFIG");
   return text == nullptr ? settings : parse_settings(text, settings);

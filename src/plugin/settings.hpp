@@ -26,7 +26,7 @@ struct Settings {
   /// Bytes below the end of the last commit that are held in memory; more go to a file.
   std::uint64_t budget_bytes = 64 << 20;
   bool checksums = false;  ///< of the blocks of the file, beside it
-  bool locks = true;       ///< HDF5_USE_FILE_LOCKING: is the file locked as HDF5 does it?
+  bool locks = true;       ///< is the file locked as HDF5 does it?
   bool log = false;        ///< a line to stderr for every commit
 };
 
@@ -34,6 +34,7 @@ struct Settings {
 Settings parse_settings(const std::string& text, Settings base = {});
 /// For the file at `path`: of this process's environment and its sluice.toml. Errors: those of
 /// reading that; permission where one of the current folder belongs to somebody else.
-Settings settings_of(storage::Storage& storage, const std::string& path);
+/// `asks_locks`: of the program, which counts where HDF5_USE_FILE_LOCKING does not say.
+Settings settings_of(storage::Storage& storage, const std::string& path, bool asks_locks);
 
 }  // namespace sluice::plugin
