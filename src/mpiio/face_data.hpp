@@ -28,6 +28,7 @@ int all_together(MPI_File fh, const Call& call, MPI_Status* status) {
 }
 /// The collective ones too: a rank that waited for the others here might wait for ever.
 int at_once(MPI_File fh, const Call& call, MPI_Request* request) {
+  *request = MPI_REQUEST_NULL;  // programs wait for one whose call has failed, too
   return on_file(fh, [&](File& file) { make_request(request, access_alone(file, call)); });
 }
 int begin(MPI_File fh, const Call& call, int operation) {

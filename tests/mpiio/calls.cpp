@@ -261,6 +261,23 @@ void check_modes() {
          "a file that was deleted on close");
 }
 
+/// Of a nonblocking call that fails, programs wait for the request all the same.
+void check_failed_requests() {
+  MPI_File file = open(MPI_COMM_SELF, MPI_MODE_RDWR | MPI_MODE_CREATE);
+  char byte = 0;
+  for (int which = 0; which < 4; ++which) {
+    MPI_Request request;
+    std::memset(static_cast<void*>(&request), 0x5a, sizeof request);
+    const int result = which == 0   ? MPI_File_iwrite_at(file, -1, &byte, 1, MPI_CHAR, &request)
+                       : which == 1 ? MPI_File_iread(file, &byte, -1, MPI_CHAR, &request)
+                       : which == 2
+                           ? MPI_File_iread_at_all(file, -1, &byte, 1, MPI_CHAR, &request)
+                           : MPI_File_iwrite_shared(MPI_FILE_NULL, &byte, 1, MPI_CHAR, &request);
+    expect(result != MPI_SUCCESS && request == MPI_REQUEST_NULL, "the request of a failed call");
+  }
+  MPI_File_close(&file);
+}
+
 /// In atomic mode a read sees all of another rank's write, or nothing of it.
 void check_atomic() {
   MPI_File file = open(MPI_COMM_WORLD, MPI_MODE_RDWR | MPI_MODE_CREATE);
@@ -357,6 +374,8 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   check_hints();
   check_modes();
+  MPI_Barrier(MPI_COMM_WORLD);
+  check_failed_requests();
   check_atomic();
   check_beyond_all_files();
 #if MPI_VERSION >= 4
