@@ -29,7 +29,7 @@ void in_parts(const Call& call, Work&& work) {
 
 CallerMemory::CallerMemory(const File& file, const Call& call) {
   auto* const base = static_cast<std::byte*>(call.buffer);
-  if (file.representation == Representation::external32) {
+  if (file.types.representation == Representation::external32) {
     pack(call);
     return;
   }

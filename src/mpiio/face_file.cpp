@@ -87,7 +87,7 @@ SLUICE_FACE(int, File_get_view,
     *etype = file.types.element.duplicate();
     *filetype = file.types.file.duplicate();
     std::snprintf(datarep, MPI_MAX_DATAREP_STRING, "%s",
-                  names[static_cast<int>(file.representation)]);
+                  names[static_cast<int>(file.types.representation)]);
   });
 }
 SLUICE_FACE_END
@@ -144,8 +144,8 @@ SLUICE_FACE_END
 namespace {
 
 std::int64_t extent_in_file(const File& file, MPI_Datatype type) {
-  return file.representation == Representation::external32 ? external_flat_of(type)->extent
-                                                           : flat_of(type)->extent;
+  return file.types.representation == Representation::external32 ? external_flat_of(type)->extent
+                                                                 : flat_of(type)->extent;
 }
 
 }  // namespace

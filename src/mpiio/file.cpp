@@ -333,7 +333,7 @@ void set_view(File& file, std::int64_t displacement, MPI_Datatype element, MPI_D
   file.view = view;
   file.types.element = std::move(kept_element);
   file.types.file = std::move(kept_type);
-  file.representation = wanted;
+  file.types.representation = wanted;
   file.position = 0;
   file.shared_position.restart();
   file.hints.add(info);

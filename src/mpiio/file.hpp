@@ -41,6 +41,7 @@ struct Split {
 struct ViewTypes {
   KeptType element;
   KeptType file;
+  Representation representation = Representation::native;
 };
 
 /// Where the ranks of a file are.
@@ -66,7 +67,8 @@ struct File {
   MPI_Comm comm;
   int rank = 0;
   int ranks = 1;
-  std::string path;
+  std::string path;        ///< where links lead from the name
+  std::string given_path;  ///< the name itself
   int mode = 0;
   std::shared_ptr<storage::Storage> files;
   std::unique_ptr<storage::File> storage;
@@ -75,7 +77,6 @@ struct File {
 
   View view;
   ViewTypes types;
-  Representation representation = Representation::native;
 
   std::int64_t position = 0;
   SharedPointer shared_position;

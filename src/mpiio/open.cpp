@@ -15,6 +15,7 @@
 #include "mpiio/kept.hpp"
 #include "mpiio/pending.hpp"
 #include "sluice/error.hpp"
+#include "storage/calls.hpp"
 #include "storage/file_system.hpp"
 #include "storage/foreign_file.hpp"
 
@@ -268,6 +269,7 @@ File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
       throw Fault(MPI_ERR_BAD_FILE, "a file without a name");
     }
     file->path = without_prefix(name);
+    file->given_path = storage::absolute_path(file->path);
     file->files = storage_of_calls();
     file->hints.add(info);
     file->hints.follow(file->hints.steering_with(info));
@@ -324,7 +326,7 @@ void close_file(File* closing) {
         });
         end_storage(*file, kept);
         if ((file->mode & MPI_MODE_DELETE_ON_CLOSE) != 0) {
-          file->files->remove(file->path);
+          file->files->remove(file->given_path);  // a link, not what it leads to
         }
         kept.rethrow();
       });

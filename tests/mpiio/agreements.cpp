@@ -246,8 +246,14 @@ void check_paths() {
   const std::string::size_type slash = name.rfind('/');
   expect(chdir(rank == 0 ? name.substr(0, slash).c_str() : "/") == 0, "chdir");
   write_bytes_of_ranks(name.substr(slash + 1), "a relative name");
+  // A name that is removed at the close is the link, also if the current folder is another then.
+  MPI_File file = open(MPI_COMM_WORLD, rank == 0 ? link.substr(slash + 1) : link,
+                       MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+  expect(chdir("/") == 0, "chdir");
+  expect(MPI_File_close(&file) == MPI_SUCCESS, "the close of a link");
   if (rank == 0) {
-    unlink(link.c_str());
+    expect(access(name.c_str(), F_OK) == 0, "what a link led to that was removed at the close");
+    expect(unlink(link.c_str()) != 0, "a link that was to be removed at the close");
   }
 }
 
