@@ -17,5 +17,7 @@ std::int64_t least_shared_exchange_bytes();
 /// May a function of the MPI be looked up? False plays an MPI that does not have it.
 bool has_function(const char* name);
 bool is_on_nfs(const std::string& path);
+/// False plays ranks in containers of their own, which do not see each other's processes.
+bool may_attach_memory();
 
 }  // namespace sluice::mpiio

@@ -196,6 +196,25 @@ void open_other(File& file, const std::string& found) {
   file.storage = open_existing(*file.files, file.path, file.mode);
 }
 
+/// Opens the file on the other ranks, and their part of the shared pointer's memory. All agree: on
+/// a failure, and on whether all have the memory. Collective.
+bool open_others(File& file, const First& first) {
+  const std::string path = path_of_first(file, first);
+  bool has_memory = true;
+  const Failure own = failure_after(file, [&] {
+    if (file.rank != 0) {
+      open_other(file, path);
+      has_memory = file.shared_position.attach(first.key);
+    }
+  });
+  // Classes are small numbers: what a rank lacks travels below them.
+  const int agreed = agree(file, 2 * own.error_class + (has_memory ? 0 : 1));
+  if (agreed / 2 != MPI_SUCCESS) {
+    fail_together(file, agreed / 2, {&own, 1});
+  }
+  return agreed % 2 == 0;
+}
+
 void open_on_all(File& file, const Meeting& meeting) {
   First first;
   Failure failure;
@@ -220,12 +239,9 @@ void open_on_all(File& file, const Meeting& meeting) {
   if (first.error_class != MPI_SUCCESS) {
     fail_together(file, static_cast<int>(first.error_class), {&failure, 1});
   }
-  const std::string path = path_of_first(file, first);
-  together(file, [&] {
-    if (file.rank != 0) {
-      open_other(file, path);
-    }
-  });
+  if (!open_others(file, first)) {
+    first.key.memory = {};
+  }
   file.node.is_only = meeting.is_one_node;
   file.node.locks_each_access = first.locks_each_access != 0;
   file.hints.follow(first.steering);

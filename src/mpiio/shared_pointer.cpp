@@ -7,6 +7,7 @@
 #include <random>
 #include <span>
 
+#include "mpiio/hooks.hpp"
 #include "sluice/error.hpp"
 #include "storage/foreign_file.hpp"
 
@@ -60,18 +61,30 @@ SharedPointerKey SharedPointer::make(bool by_memory) {
   return key;
 }
 
+bool SharedPointer::attach(const SharedPointerKey& key) noexcept {
+  if (key.memory.bytes == 0) {
+    return true;
+  }
+  try {
+    memory_ = may_attach_memory() ? storage::SharedMemory::attach(key.memory) : nullptr;
+  } catch (const std::exception&) {
+    memory_.reset();
+  }
+  return memory_ != nullptr;
+}
+
 void SharedPointer::join(const SharedPointerKey& key, std::shared_ptr<storage::Storage> files,
                          const std::string& beside, bool owns) {
   key_ = key;
+  if (key_.memory.bytes == 0) {
+    memory_.reset();
+  }
   files_ = std::move(files);
   path_ = beside + ".shared-pointer-" + std::to_string(key.number);
   owns_ = owns;
 }
 
-std::int64_t* SharedPointer::word(std::uint64_t view) {
-  if (!memory_) {
-    memory_ = storage::SharedMemory::attach(key_.memory);
-  }
+std::int64_t* SharedPointer::word(std::uint64_t view) const {
   return reinterpret_cast<std::int64_t*>(memory_->data()) + view % memory_words;
 }
 

@@ -2,8 +2,9 @@
 //
 // Invariants: add() is atomic among all ranks of the file. If they are on one node it is a word of
 // shared memory; between nodes it is eight bytes of a file beside the file, under a lock, because
-// no MPI call moves a word while its owner computes. Created at the first use, except the memory,
-// whose key is exchanged at the opening.
+// no MPI call moves a word while its owner computes. Also where a rank cannot reach the memory, as
+// in a container of its own. The memory is attached at the opening, where the ranks agree on it;
+// the file is created at the first use.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,10 @@ class SharedPointer {
   ~SharedPointer();
   /// On rank 0: `by_memory` if all ranks are on its node.
   SharedPointerKey make(bool by_memory);
-  /// On every rank, including rank 0. `beside`: the path of the file. `owns`: this rank removes it.
+  /// On another rank. False: it cannot reach the memory of that key.
+  bool attach(const SharedPointerKey& key) noexcept;
+  /// On every rank, including rank 0, with the same key: without memory if not all ranks have it.
+  /// `beside`: the path of the file. `owns`: this rank removes it.
   void join(const SharedPointerKey& key, std::shared_ptr<storage::Storage> files,
             const std::string& beside, bool owns);
 
@@ -41,7 +45,7 @@ class SharedPointer {
  private:
   template <class Change>
   std::int64_t change(Change&& change);
-  std::int64_t* word(std::uint64_t view);
+  std::int64_t* word(std::uint64_t view) const;
 
   std::mutex mutex_;
   SharedPointerKey key_;

@@ -2,7 +2,7 @@
 // SLUICE_MPIIO_LATE_MS=LEAST-MOST before each job, and SLUICE_MPIIO_NO_WAITS=1 is a planted bug:
 // accesses do not wait for what is pending. The smallest exchanges go through shared memory.
 // SLUICE_MPIIO_OLD_MPI=1: the MPI has no functions with large counts, as those of MPI 3.1.
-// SLUICE_MPIIO_NFS=1: files are on NFS.
+// SLUICE_MPIIO_NFS=1: files are on NFS. SLUICE_MPIIO_CONTAINERS=1: each rank is in one of its own.
 #include "mpiio/hooks.hpp"
 
 #include <chrono>
@@ -34,6 +34,8 @@ bool has_function(const char* name) {
 }
 
 bool is_on_nfs(const std::string&) { return std::getenv("SLUICE_MPIIO_NFS") != nullptr; }
+
+bool may_attach_memory() { return std::getenv("SLUICE_MPIIO_CONTAINERS") == nullptr; }
 
 bool waits_for_pending() { return std::getenv("SLUICE_MPIIO_NO_WAITS") == nullptr; }
 

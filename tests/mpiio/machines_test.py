@@ -1,5 +1,5 @@
-"""Machines that are not here, as the tests' library plays them (hooks.cpp): an MPI without functions
-for large counts; NFS on several nodes."""
+"""Machines that are not here, as the tests' library plays them (hooks.cpp): an MPI without large
+counts; NFS on several nodes; containers of single ranks."""
 
 import os
 import pathlib
@@ -58,6 +58,16 @@ class Machines(unittest.TestCase):
                          **{key: value for key, value in nfs.items() if key != without})
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn("a write did not wait for the lock", done.stderr)
+
+    def test_containers_of_single_ranks(self):
+        """They share no memory: the shared pointer is a file, of which nothing is left."""
+        for abi in TESTED:
+            with self.subTest(abi=abi):
+                for case in ("pointer", "groups"):
+                    run(abi, 4, "agreements", case, self.file, SLUICE_MPIIO_CONTAINERS="1")
+                run(abi, 3, "calls", self.folder / "calls", SLUICE_MPIIO_CONTAINERS="1")
+                left = [path.name for path in self.folder.iterdir() if "pointer" in path.name]
+                self.assertEqual(left, [])
 
 
 if __name__ == "__main__":
