@@ -206,6 +206,7 @@ bool open_others(File& file, const First& first) {
       open_other(file, path);
       has_memory = file.shared_position.attach(first.key);
     }
+    file.identity = file.storage->identity();
   });
   // Classes are small numbers: what a rank lacks travels below them.
   const int agreed = agree(file, 2 * own.error_class + (has_memory ? 0 : 1));
@@ -246,7 +247,6 @@ void open_on_all(File& file, const Meeting& meeting) {
   file.node.locks_each_access = first.locks_each_access != 0;
   file.hints.follow(first.steering);
   file.hints.note_stripes(first.stripe_bytes);
-  file.identity = file.storage->identity();
   file.shared_position.join(first.key, file.files, file.path, file.rank == 0);
   start_behind(file, meeting.is_behind, meeting.is_one_node);
   if ((file.mode & MPI_MODE_APPEND) != 0) {
