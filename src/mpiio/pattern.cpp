@@ -4,7 +4,7 @@
 #include <array>
 #include <bit>
 #include <cctype>
-#include <cstdio>
+#include <charconv>
 #include <cstdlib>
 #include <mutex>
 #include <span>
@@ -59,10 +59,13 @@ std::string json_string(const std::string& text) {
   return json + '"';
 }
 
+/// With a point, whatever the program's locale has.
 std::string number(double value) {
+  constexpr int digits = 6;
   std::array<char, 40> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", value);
-  return text.data();
+  const auto written = std::to_chars(text.data(), text.data() + text.size(), value,
+                                     std::chars_format::general, digits);
+  return {text.data(), written.ptr};
 }
 
 std::string json_of(const std::string& path, const Series& series) {

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <unistd.h>
 
@@ -24,7 +26,19 @@ double timeout_s() {
   constexpr double standard_s = 1800;
   static const double limit_s = [] {
     const char* const text = std::getenv("SLUICE_TIMEOUT_S");
-    return text == nullptr || *text == '\0' ? standard_s : std::atof(text);
+    const std::string_view word = text == nullptr ? "" : text;
+    if (word.empty()) {
+      return standard_s;
+    }
+    // Not atof: the program's locale may have a decimal comma.
+    double seconds = 0;
+    const auto read = std::from_chars(word.data(), word.data() + word.size(), seconds);
+    if (read.ec != std::errc() || read.ptr != word.data() + word.size()) {
+      say("SLUICE_TIMEOUT_S=" + std::string(word) + ": expected seconds, such as 0.5: it is " +
+          std::to_string(static_cast<int>(standard_s)));
+      return standard_s;
+    }
+    return seconds;
   }();
   return limit_s > 0 ? limit_s : std::numeric_limits<double>::max();
 }

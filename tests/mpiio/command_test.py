@@ -4,6 +4,7 @@ interface, and the program's exit code is its own. What it records is what `slui
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -146,6 +147,22 @@ def test_record(folder):
             assert abs(prediction["written_bytes"] / size - 1) < 0.02, prediction
 
 
+def test_record_with_a_decimal_comma(folder):
+    """The numbers of the record have points, whatever locale the program has set."""
+    made = subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", f"{folder}/de_DE.UTF-8"],
+                          capture_output=True, check=False) if shutil.which("localedef") else None
+    if made is None or made.returncode > 1:  # 1: with warnings
+        print("left out: no localedef")
+        return
+    record = pathlib.Path(folder) / "comma.json"
+    done = start(COMMAND, "run", "--mpiio", "--", *launched(TESTED[0], folder, 2, 30_000),
+                 env=os.environ | {"SLUICE_MPIIO_RECORD": str(record), "LOCPATH": str(folder),
+                                   "LC_ALL": "de_DE.UTF-8"})
+    assert done.returncode == 0, done
+    [series] = json.loads(record.read_text())["series"]
+    assert series["open_s"] > 0, series
+
+
 def test_records_that_are_none(folder):
     other = pathlib.Path(folder) / "other.json"
     other.write_text("[1, 2]")
@@ -174,5 +191,6 @@ if __name__ == "__main__":
         test_python(temporary)
         test_large_counts_of_python(temporary)
         test_record(temporary)
+        test_record_with_a_decimal_comma(temporary)
         test_records_that_are_none(temporary)
     test_exit_codes()

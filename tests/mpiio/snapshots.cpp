@@ -1,6 +1,7 @@
 // A file for each snapshot, as in VAMPIRE's mpi-io mode: opened, the header written by rank 0, the
 // ranks' spins in sequence by one collective call, closed; never synced.
 // snapshots PREFIX NUMBER SPINS
+#include <clocale>
 #include <cstdio>
 #include <cstdlib>
 #include <mpi.h>
@@ -8,6 +9,7 @@
 #include <vector>
 
 int main(int argc, char** argv) {
+  std::setlocale(LC_ALL, "");  // as programs with a user interface do
   MPI_Init(&argc, &argv);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
