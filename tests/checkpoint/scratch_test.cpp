@@ -7,6 +7,7 @@
 
 #include "checkpoint/images.hpp"
 #include "storage/forwarding.hpp"
+#include "support/in_folder.hpp"
 
 namespace sluice::test {
 namespace {
@@ -60,6 +61,45 @@ TEST(Scratch, ARestartOnTheSameNodesFindsTheLocalOneAndElsewhereTheDrainedOne) {
   expect_restored(2, elsewhere, 1, 1, 3, 1);
   save_keys(2, elsewhere, {3, 4}, with_scratch());
   expect_restored(3, elsewhere, 3, 4, 2);
+}
+
+/// The file is opened by the first save and by each that follows a failure, the scratch with it.
+TEST(Scratch, RelativeNamesAreThoseOfTheFolderInWhichACheckpointBegan) {
+  for (const bool has_scratch : {false, true}) {
+    const storage::Scratch folder;
+    std::filesystem::create_directory(folder / "here");
+    std::filesystem::create_directory(folder / "elsewhere");
+    const auto storage = storage::make("posix");
+    const CheckpointOptions options = has_scratch ? with_scratch() : CheckpointOptions{};
+    const InFolder here(folder / "here");
+    for (const std::uint64_t number : {0, 1}) {
+      on_ranks(2, [&](exec::Transport& transport) {
+        transport.barrier();
+        std::filesystem::current_path(folder / "here");
+        transport.barrier();
+        Checkpoint checkpoint = open_checkpoint(transport, storage, options);
+        RankState state(transport.rank(), transport.size());
+        state.add_to(checkpoint);
+        EXPECT_EQ(checkpoint.restore().number, number);
+        transport.barrier();
+        std::filesystem::current_path(folder / "elsewhere");
+        transport.barrier();
+        state.set(number + 1);
+        EXPECT_TRUE(checkpoint.save(0.5));
+        checkpoint.close();
+      });
+      EXPECT_TRUE(std::filesystem::is_empty(folder / "elsewhere"));
+    }
+    std::filesystem::current_path(folder / "here");
+    EXPECT_EQ(std::filesystem::exists("node/state.h5.parts"), has_scratch);
+    on_ranks(1, [&](exec::Transport& transport) {
+      Checkpoint checkpoint = open_checkpoint(transport, storage);
+      RankState state(0, 1);
+      state.add_to(checkpoint);
+      EXPECT_EQ(checkpoint.restore().number, 2u);
+      state.expect(2, false);
+    });
+  }
 }
 
 TEST(Scratch, WhatCannotBeIsRefused) {

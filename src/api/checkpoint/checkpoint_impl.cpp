@@ -9,7 +9,6 @@
 #include "api/messages.hpp"
 #include "codec/plugins.hpp"
 #include "codec/quantise.hpp"
-#include "exec/transport/agree.hpp"
 #include "model/clock.hpp"
 #include "storage/endings.hpp"
 
@@ -55,7 +54,7 @@ CheckpointImpl::CheckpointImpl(exec::Transport& transport,
 void CheckpointImpl::begin(settings::Settings settings) {
   settings_ = std::move(settings);
   options_.file = settings_.options;
-  exec::together(*transport_, [&] {
+  const auto refused = exec::failure_of([&] {
     check_options(path_, options_);
     check_format(path_, options_, *storage_);
     if (!options_.scratch.empty()) {
@@ -63,6 +62,7 @@ void CheckpointImpl::begin(settings::Settings settings) {
                        options_.keep);
     }
   });
+  complete_paths(exec::failures_at_root(*transport_, 0, refused));
   schedule_.emplace(options_, transport_->nodes(), end_of_job_s(options_), model::now_s());
 }
 

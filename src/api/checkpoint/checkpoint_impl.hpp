@@ -16,6 +16,7 @@
 #include "api/checkpoint/state.hpp"
 #include "api/checkpoint/stop_signals.hpp"
 #include "api/file/file_impl.hpp"
+#include "exec/transport/agree.hpp"
 #include "exec/transport/at_finalize.hpp"
 #include "sluice/checkpoint.hpp"
 #include "storage/own_process.hpp"
@@ -51,6 +52,7 @@ class CheckpointImpl {
  private:
   CheckpointImpl(OpenContext context, const std::string& path, const CheckpointOptions& options);
   void begin(settings::Settings settings);
+  void complete_paths(const exec::Failures& before);
   void require_open(const char* call) const;
   std::unique_ptr<FileImpl> open(Mode mode, const Options& options);
   bool is_there();
@@ -76,7 +78,7 @@ class CheckpointImpl {
   std::unique_ptr<exec::Transport> owned_;
   exec::Transport* transport_;  ///< nullptr: closed
   std::shared_ptr<storage::Storage> storage_;
-  std::string path_;
+  std::string path_;             ///< absolute, of rank 0's current folder when it began
   CheckpointOptions options_;    ///< `file`: the effective ones
   settings::Settings settings_;  ///< of the file, without what the checkpoint sets
   State state_;

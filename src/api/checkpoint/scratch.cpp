@@ -13,6 +13,7 @@
 #include "model/clock.hpp"
 #include "plan/groups.hpp"
 #include "storage/calls.hpp"
+#include "storage/current_folder.hpp"
 
 namespace sluice::detail {
 
@@ -118,6 +119,11 @@ Scratch::Scratch(exec::Transport& transport, std::shared_ptr<storage::Storage> s
                 what + "needs keep, and parts_dir is its own: " +
                     (keep_ == 0 ? "keep at least one" : "leave parts_dir out"));
   }
+}
+
+void Scratch::complete_paths(const std::string& current) {
+  path_ = storage::path_below(current, path_);
+  folder_ = storage::path_below(current, folder_);
 }
 
 Options Scratch::options(Options file) const {

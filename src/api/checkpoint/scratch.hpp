@@ -31,6 +31,8 @@ class Scratch {
   Scratch(exec::Transport& transport, std::shared_ptr<storage::Storage> storage, std::string path,
           const std::string& folder, const Options& file, std::uint64_t keep);
 
+  /// Relative names are those of the folder `current`, whatever chdir() the program calls later.
+  void complete_paths(const std::string& current);
   const std::string& folder() const noexcept { return folder_; }
   /// How the file is opened to save.
   Options options(Options file) const;
