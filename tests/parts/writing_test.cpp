@@ -3,6 +3,7 @@
 
 #include "layout/hdf5/catalog.hpp"
 #include "parts/sets.hpp"
+#include "support/in_folder.hpp"
 
 namespace sluice::test {
 namespace {
@@ -48,6 +49,37 @@ TEST(Writing, AGroupHasOnePartBesideTheIndex) {
   EXPECT_EQ(storage->paths(),
             (std::vector<std::string>{"run/out.h5", commit::part_file(folder, set.id, 0, "out.h5"),
                                       commit::part_file(folder, set.id, 1, "out.h5")}));
+}
+
+/// Each step begins a part, and so makes a file in the folder.
+TEST(Writing, ARelativeFolderOfPartsStaysWhereItWasAtTheOpening) {
+  const storage::Scratch scratch;
+  std::filesystem::create_directory(scratch / "here");
+  std::filesystem::create_directory(scratch / "elsewhere");
+  Options options = SetKind{}.options();
+  options.parts_dir = "./fast/disk";
+  options.split_steps = 1;
+  options.durability = Durability::step;
+  const auto storage = storage::make("posix");
+  const Steps steps;
+  const InFolder here(scratch / "here");
+  on_ranks(2, [&](exec::Transport& transport) {
+    File out = open_file(transport, storage, "out.h5", Mode::write, options);
+    transport.barrier();
+    if (transport.rank() == 0) {
+      std::filesystem::current_path(scratch / "elsewhere");
+    }
+    transport.barrier();
+    steps.write(out, transport);
+    out.close();
+  });
+  EXPECT_TRUE(std::filesystem::is_empty(scratch / "elsewhere"));
+  const std::vector<std::string> parts = part_paths(*storage, scratch / "here/out.h5");
+  ASSERT_EQ(parts.size(), 8u) << "4 steps of 2 ranks";
+  for (const std::string& part : parts) {
+    EXPECT_EQ(std::filesystem::path(part).parent_path(), scratch / "here/fast/disk/out.h5.parts");
+  }
+  expect_set(2, storage, scratch / "here/out.h5", steps);
 }
 
 TEST(Writing, PartsGoToTheirFolder) {

@@ -9,6 +9,7 @@
 #include "layout/refusals.hpp"
 #include "model/bytes.hpp"
 #include "plan/groups.hpp"
+#include "storage/current_folder.hpp"
 #include "storage/self_storage.hpp"
 
 namespace sluice::commit {
@@ -119,6 +120,19 @@ std::vector<std::uint32_t> leave_out_unchanged(exec::Transport& transport, Block
   return shared;
 }
 
+/// `parts_dir`, so that it means the same folder after a chdir(). Where the current folder is not
+/// there any more, the first part that is to be made in it says so.
+std::string lasting_parts_dir(storage::Storage& storage, const std::string& parts_dir) {
+  if (!storage::depends_on_current_folder(parts_dir)) {
+    return parts_dir;
+  }
+  try {
+    return storage::path_below(storage::current_folder(storage), parts_dir);
+  } catch (const Error&) {
+    return parts_dir;
+  }
+}
+
 /// On rank 0. Makes the folder of the parts if it is one for all groups, and tells what it is: each
 /// of many would make, sync and look at the same.
 void make_folder_for_all(const exec::Transport& transport, storage::Storage& storage,
@@ -146,7 +160,7 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
                                 ? plan::group_of(options.strategy, options.writers, topology)
                                 : plan::Group{0, 1};
   place_.index_path = path;
-  place_.folder = parts_folder(path, options.parts_dir);
+  place_.folder = parts_folder(path, lasting_parts_dir(storage, options.parts_dir));
   auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
     index_ = std::make_unique<PartsIndex>(storage, path, options.strategy, opening, asked);
     out.put(index_->profile());
