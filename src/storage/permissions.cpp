@@ -15,6 +15,16 @@ namespace {
 constexpr const char* acl_name = "system.posix_acl_access";
 constexpr std::size_t most_acl_bytes = 64 << 10;  // the kernel's own limit for an attribute
 constexpr mode_t all_bits = S_IRWXU | S_IRWXG | S_IRWXO;
+/// Of folders: what is made in it gets its group; only owners remove what is in it.
+constexpr mode_t folder_bits = S_ISGID | S_ISVTX;
+
+/// What a new folder has beside the bits of rwx. The group of the folder around it, which the
+/// kernel hands on, holds whatever the model was.
+mode_t folder_bits_of(const struct stat& made, const Permissions& model, bool has_group) {
+  if (!S_ISDIR(made.st_mode)) return 0;
+  return (made.st_mode & S_ISGID) | (model.mode & S_ISVTX) |
+         (has_group ? model.mode & S_ISGID : 0);
+}
 
 }  // namespace
 
@@ -25,7 +35,8 @@ std::optional<Permissions> permissions_of(const Place& place, const std::string&
     throw system_error(path, describe(Call::exists), errno);
   }
   if (S_ISLNK(status.st_mode)) return std::nullopt;
-  Permissions permissions{status.st_uid, status.st_gid, status.st_mode & all_bits, {}};
+  const mode_t bits = S_ISDIR(status.st_mode) ? all_bits | folder_bits : all_bits;
+  Permissions permissions{status.st_uid, status.st_gid, status.st_mode & bits, {}};
   if (const int fd = ::openat(place.folder(), place.name(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
       fd >= 0) {
     // Through /proc: a file without read permission has a list too.
@@ -40,10 +51,11 @@ std::optional<Permissions> permissions_of(const Place& place, const std::string&
 }
 
 void give_permissions(int fd, const Permissions& permissions) noexcept {
-  mode_t mode = permissions.mode;
+  mode_t mode = permissions.mode & all_bits;
   struct stat status = {};
+  const bool is_known = ::fstat(fd, &status) == 0;
   const bool has_group = ::fchown(fd, permissions.owner, permissions.group) == 0 ||
-                         (::fstat(fd, &status) == 0 && status.st_gid == permissions.group) ||
+                         (is_known && status.st_gid == permissions.group) ||
                          ::fchown(fd, static_cast<uid_t>(-1), permissions.group) == 0;
   if (!has_group) {
     const mode_t others_as_group = (mode & S_IRWXO) << 3;
@@ -57,6 +69,7 @@ void give_permissions(int fd, const Permissions& permissions) noexcept {
                                                   permissions.acl.size(), 0) == 0;
     mode = has_acl ? mode : mode & S_IRWXU;
   }
+  mode |= folder_bits_of(status, permissions, has_group);
   ::fchmod(fd, mode);  // the file belongs to this process: it fails only on file systems without
                        // modes
 }

@@ -62,6 +62,23 @@ TEST_P(Permissions, OfAFolderToo) {
   EXPECT_EQ(mode_of(scratch_ / "made"), 0750U);
 }
 
+/// A folder of a project is set-gid, so that all that is made in it belongs to the project's group.
+TEST_P(Permissions, AFolderStaysSetGidAndSticky) {
+  storage_->make_folder(scratch_ / "model");
+  for (const mode_t around : {0755U, 02755U}) {
+    for (const mode_t model : {0750U, 02750U, 01770U}) {
+      ASSERT_EQ(::chmod(scratch_.folder().c_str(), around), 0);
+      ASSERT_EQ(::chmod((scratch_ / "model").c_str(), model), 0);
+      storage_->make_folder_like(scratch_ / "made", scratch_ / "model");
+      EXPECT_EQ(mode_of(scratch_ / "made"), model | (around & S_ISGID));
+      storage_->create_like(scratch_ / "file", scratch_ / "model");
+      EXPECT_EQ(mode_of(scratch_ / "file"), model & 0777);
+      storage_->remove_folder(scratch_ / "made");
+      storage_->remove(scratch_ / "file");
+    }
+  }
+}
+
 TEST_P(Permissions, OwnerAndGroupStayWhereThatIsAllowed) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root may give files to others";
   make_model(0640);
