@@ -106,7 +106,7 @@ abi::File* open_file(const char* name, unsigned flags, abi::Id access_list, abi:
     settle_refusal(name, opening.makes());
     const AccessList asked = access_list_of(caller, access_list);
     opening.clears_marks = asked.clears_marks;
-    const Settings settings = settings_of(driver_storage(), name, asked.asks_locks);
+    const Settings settings = settings_of(name, asked.asks_locks);
     opened->file = OpenFile::open(driver_storage(), name, opening, settings).release();
     return &opened->base;
   } catch (const Error& e) {

@@ -73,12 +73,12 @@ void set(std::string_view name, std::string_view value, Settings& settings) {
 }
 
 /// The same file as the library's, whose other options do not concern a driver.
-void read_toml(storage::Storage& storage, const std::string& path, Settings& settings) {
+void read_toml(const std::string& path, Settings& settings) {
   constexpr const char* default_file = "sluice.toml";
   constexpr std::uint64_t most_file_bytes = 1 << 20;
   const char* told = std::getenv("SLUICE_CONFIG");
   const std::string file = told != nullptr ? told : default_file;
-  if (file.empty() || (told == nullptr && !storage.exists(file))) {
+  if (file.empty() || (told == nullptr && !storage::look_for_unnamed(file).is_there)) {
     return;
   }
   const auto trust = told != nullptr ? storage::Trust::anybody : storage::Trust::own_files;
@@ -119,10 +119,10 @@ Settings parse_settings(const std::string& text, Settings base) {
   }
 }
 
-Settings settings_of(storage::Storage& storage, const std::string& path, bool asks_locks) {
+Settings settings_of(const std::string& path, bool asks_locks) {
   Settings settings;
   settings.locks = asks_locks;
-  read_toml(storage, path, settings);
+  read_toml(path, settings);
   if (const char* text = std::getenv("SLUICE_DURABILITY")) {
     settings.durability = durability_of("SLUICE_DURABILITY", text);
   }

@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <string>
 
-#include "storage/storage.hpp"
-
 namespace sluice::plugin {
 
 struct Settings {
@@ -35,6 +33,6 @@ Settings parse_settings(const std::string& text, Settings base = {});
 /// For the file at `path`: of this process's environment and its sluice.toml. Errors: those of
 /// reading that; permission where one of the current folder belongs to somebody else.
 /// `asks_locks`: of the program, which counts where HDF5_USE_FILE_LOCKING does not say.
-Settings settings_of(storage::Storage& storage, const std::string& path, bool asks_locks);
+Settings settings_of(const std::string& path, bool asks_locks);
 
 }  // namespace sluice::plugin

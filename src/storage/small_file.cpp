@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 
 #include "storage/calls.hpp"
@@ -40,6 +41,17 @@ void check_small_file(int fd, const std::string& path, std::uint64_t most_bytes,
 }
 
 }  // namespace
+
+LookUp look_for_unnamed(const std::string& path) {
+  struct stat status = {};
+  if (::lstat(path.c_str(), &status) == 0) return {true, {}};
+  const int problem = errno;
+  if (problem == ENOENT || problem == ENOTDIR) return {};
+  if (problem == EACCES || problem == ESTALE) {
+    return {false, std::generic_category().message(problem)};
+  }
+  throw system_error(path, describe(Call::exists), problem);
+}
 
 std::string read_small_file(const std::string& path, std::uint64_t most_bytes, Trust trust) {
   const int fd = open_descriptor(real_system_calls(), Place(AT_FDCWD, path), O_RDONLY);

@@ -3,8 +3,10 @@
 #include "api/config/settings.hpp"
 
 #include <filesystem>
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "api/config/option_table.hpp"
@@ -348,6 +350,37 @@ TEST_F(FoundSettings, OfAnotherUserAreRefused) {
   expect_error(error, Code::permission, {"sluice.toml", "65534", "SLUICE_CONFIG"});
   const Environment told{{"SLUICE_CONFIG", "sluice.toml"}};
   EXPECT_EQ(resolved()[0].options.durability, Durability::none);
+}
+
+/// Left as root by `sudo -u`, or removed by another job: a file of an absolute path can be opened.
+TEST_F(FoundSettings, AFolderThatCannotBeSearchedHasNone) {
+  {
+    write("writers = 2\n");
+    std::filesystem::create_directory("gone");
+    std::filesystem::current_path("gone");
+    std::filesystem::remove(scratch_ / "gone");
+    EXPECT_EQ(resolved()[0].options.writers, 1);
+    std::filesystem::current_path(scratch_.folder());
+  }
+  if (::geteuid() != 0) GTEST_SKIP() << "needs a second user, whom only root can be";
+  std::filesystem::permissions(scratch_.folder(), std::filesystem::perms::owner_all);
+  constexpr uid_t nobody = 65534;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool changed =
+        ::setgroups(0, nullptr) == 0 && ::setgid(nobody) == 0 && ::setuid(nobody) == 0;
+    const Settings found = resolved()[1];
+    EXPECT_EQ(found.options.writers, 1);
+    EXPECT_NE(found.notice.find("was not searched for sluice.toml: Permission denied"),
+              std::string::npos)
+        << found.notice;
+    const Environment told{{"SLUICE_CONFIG", "sluice.toml"}};
+    expect_error(thrown_by([&] { resolved(); }), Code::permission, {"sluice.toml"});
+    ::_exit(changed && !HasFailure() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(FoundSettings, APipeIsRefusedAtOnce) {

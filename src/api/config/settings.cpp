@@ -12,7 +12,6 @@
 #include "model/bytes.hpp"
 #include "model/name.hpp"
 #include "storage/small_file.hpp"
-#include "storage/storage.hpp"
 
 namespace sluice::settings {
 
@@ -50,11 +49,21 @@ void refuse_slip(const std::string& name) {
   }
 }
 
-std::vector<Override> overrides_of_file(const std::string& path) {
+/// `notice`: a line for the user where the current folder could not be searched.
+std::vector<Override> overrides_of_file(const std::string& path, std::string& notice) {
   const char* told = std::getenv(config_variable);
   const std::string file = told != nullptr ? told : default_file;
-  if (file.empty() || (told == nullptr && !storage::make_posix()->exists(file))) {
+  if (file.empty()) {
     return {};
+  }
+  if (told == nullptr) {
+    const storage::LookUp found = storage::look_for_unnamed(file);
+    if (!found.why_not.empty()) {
+      notice = "the current folder was not searched for " + file + ": " + found.why_not;
+    }
+    if (!found.is_there) {
+      return {};
+    }
   }
   const auto trust = told != nullptr ? storage::Trust::anybody : storage::Trust::own_files;
   auto overrides =
@@ -125,7 +134,8 @@ std::string found_notice(const Settings& settings, const Options& code) {
 Settings resolve(exec::Transport& transport, const std::string& path, const Options& code,
                  const std::vector<std::string>& own) {
   auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
-    std::vector<Override> found = overrides_of_file(path);
+    std::string notice;
+    std::vector<Override> found = overrides_of_file(path, notice);
     const std::vector<Override> more = overrides_of_environment(environ);
     found.insert(found.end(), more.begin(), more.end());
     Options scratch = code;
@@ -135,6 +145,7 @@ Settings resolve(exec::Transport& transport, const std::string& path, const Opti
     });
     const char* explain = std::getenv(explain_variable);
     out.put(explain != nullptr && std::strcmp(explain, "") != 0 && std::strcmp(explain, "0") != 0);
+    out.put(notice);
     out.put(found.size());
     for (const Override& one : found) {
       out.put(one.name);
@@ -145,6 +156,7 @@ Settings resolve(exec::Transport& transport, const std::string& path, const Opti
   });
   Settings settings;
   settings.explain = in.get<bool>();
+  const std::string unsearched = in.get_string();
   for (auto left = in.get<std::size_t>(); left > 0; --left) {
     Override one;
     one.name = in.get_string();
@@ -156,7 +168,7 @@ Settings resolve(exec::Transport& transport, const std::string& path, const Opti
   settings.options = code;
   override_with(settings.overrides, settings.options);
   if (code.log != Log::off) {
-    settings.notice = found_notice(settings, code);
+    settings.notice = unsearched.empty() ? found_notice(settings, code) : unsearched;
   }
   return settings;
 }

@@ -38,7 +38,8 @@ struct Settings {
   bool explain = false;
   std::vector<Override> overrides;  ///< the last one of a name counts
   /// A line for the user if the sluice.toml of the current folder, which the user did not name,
-  /// changes what happens to steps or where files are put; else empty.
+  /// changes what happens to steps or where files are put, or if that folder could not be searched
+  /// for it; else empty.
   std::string notice;
 };
 
