@@ -219,6 +219,8 @@ void PosixFile::preallocate(std::uint64_t offset, std::uint64_t length) {
   check_range(path_, Call::preallocate, length, offset);
   if (length == 0) return;
   const SizeLimit no_signal;
+  // On tmpfs, older kernels undo all of it at any signal: with a timer's it would never end.
+  const SignalsBlocked signals;
   const int result = uninterrupted([&] {
     return calls_.fallocate(fd_, 0, static_cast<off_t>(offset), static_cast<off_t>(length));
   });

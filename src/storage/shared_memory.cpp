@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "sluice/error.hpp"
+#include "storage/background_thread.hpp"
 #include "storage/size_limit.hpp"
 
 namespace sluice::storage {
@@ -124,6 +125,7 @@ void SharedMemory::make_room(std::uint64_t first, std::uint64_t last) {
     return;
   }
   const SizeLimit no_signal;
+  const SignalsBlocked signals;  // of which any could end it: EINTR
   const int refused =
       ::posix_fallocate(descriptor_, static_cast<off_t>(from), static_cast<off_t>(last - from));
   if (refused != 0) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sluice/error.hpp"
+#include "storage/background_thread.hpp"
 #include "storage/size_limit.hpp"
 
 namespace sluice::storage {
@@ -49,7 +50,10 @@ Spill::Spill(std::uint64_t bytes, std::uint64_t limit_bytes, const std::string& 
     fail(place, bytes, errno);
   }
   const SizeLimit no_signal;
-  const int refused = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  const int refused = [&] {
+    const SignalsBlocked signals;  // of which any could end it: EINTR
+    return ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  }();
   if (refused != 0) {
     ::close(file);
     fail(place, bytes, refused);

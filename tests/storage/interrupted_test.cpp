@@ -2,6 +2,7 @@
 // move are split.
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <memory>
@@ -140,6 +141,25 @@ TEST_P(Interrupted, EndlessInterruptionIsAnErrorNotAHang) {
   EXPECT_EQ(error_of([&] { file->read(0, got); }).code(), Code::io);
   EXPECT_EQ(error_of([&] { file->preallocate(0, 10); }).code(), Code::io);
   EXPECT_LE(script.write_calls, 2 * max_idle_calls);
+}
+
+/// As on tmpfs, in kernels where any signal undoes a reservation: a profiler sends one after
+/// another.
+TEST_P(Interrupted, SignalsDoNotReachAReservation) {
+  SystemCalls calls = real_system_calls();
+  calls.fallocate = [](int fd, int mode, off_t offset, off_t bytes) {
+    sigset_t blocked;
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+    if (::sigismember(&blocked, SIGPROF) == 1) return ::fallocate(fd, mode, offset, bytes);
+    errno = EINTR;
+    return -1;
+  };
+  const auto file = over(calls)->open(scratch_ / "a", Access::create);
+  file->preallocate(0, 1 << 20);
+  EXPECT_EQ(file->size(), 1u << 20);
+  sigset_t after;
+  ::pthread_sigmask(SIG_BLOCK, nullptr, &after);
+  EXPECT_EQ(::sigismember(&after, SIGPROF), 0);
 }
 
 TEST_P(Interrupted, WritesThatMoveNothingEnd) {
