@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
+#include <locale>
 #include <memory>
 #include <sstream>
 #include <sys/stat.h>
@@ -29,6 +30,13 @@ std::string first_word_of(const char* path) {
   return word.empty() ? nothing : word;
 }
 
+/// The program's locale may group the digits of numbers, and may do that by spaces.
+std::istringstream in_c_locale(const std::string& text) {
+  std::istringstream in(text);
+  in.imbue(std::locale::classic());
+  return in;
+}
+
 /// Two containers may use the same numbers for different processes.
 std::string pid_namespace() {
   struct stat status = {};
@@ -46,7 +54,7 @@ ProcessFacts facts_of(std::int64_t process) {
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const std::size_t name_end = text.rfind(')');  // the name may contain anything
   if (name_end == std::string::npos) return {};
-  std::istringstream fields(text.substr(name_end + 1));
+  std::istringstream fields = in_c_locale(text.substr(name_end + 1));
   constexpr int threads_at = 17;  // of the third field on
   constexpr int start_at = 19;
   std::string state;
@@ -67,11 +75,9 @@ ProcessFacts facts_of(std::int64_t process) {
 }  // namespace
 
 std::string LeaseHolder::record() const {
-  std::ostringstream out;
-  out << text << '\n'
-      << mark << ' ' << version << ' ' << kernel << ' ' << pids << ' ' << process << ' ' << start
-      << ' ' << (by_file ? "file" : "lock") << '\n';
-  return out.str();
+  return text + '\n' + mark + ' ' + std::to_string(version) + ' ' + kernel + ' ' + pids + ' ' +
+         std::to_string(process) + ' ' + std::to_string(start) + ' ' + (by_file ? "file" : "lock") +
+         '\n';
 }
 
 namespace {
@@ -119,7 +125,7 @@ LeaseHolder read_holder(int fd) {
 }
 
 LeaseHolder parse_holder(const std::string& text) {
-  std::istringstream lines(text);
+  std::istringstream lines = in_c_locale(text);
   LeaseHolder holder;
   std::getline(lines, holder.text);
   std::replace_if(

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <locale>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -396,6 +397,41 @@ TEST(Lease, WhoHasJustTakenItOverIsNotMistakenForTheOneBefore) {
   EXPECT_TRUE(storage->exists(record_of(path))) << "the record of the one that has the lock";
   EXPECT_FALSE(storage->exists(record_of(path) + "-takeover"));
   ::close(fd);
+}
+
+/// As std::locale::global() of many countries does in a program.
+class Grouped : public std::numpunct<char> {
+ public:
+  explicit Grouped(char separator) : separator_(separator) {}
+
+ protected:
+  char do_thousands_sep() const override { return separator_; }
+  std::string do_grouping() const override { return "\3"; }
+
+ private:
+  char separator_;
+};
+
+TEST(Lease, ARecordIsTheSameInEveryLocale) {
+  LeaseHolder holder;
+  holder.text = "host h, process 1234567";
+  holder.kernel = "kernel";
+  holder.pids = "4026531836";
+  holder.process = 1234567;
+  holder.start = 98765432;
+  const std::string record = holder.record();
+  for (const char separator : {'.', ' '}) {
+    const std::locale before =
+        std::locale::global(std::locale(std::locale::classic(), new Grouped(separator)));
+    EXPECT_EQ(holder.record(), record);
+    const LeaseHolder found = parse_holder(record);
+    const bool is_running_now = is_running(own_holder(false)).value_or(false);
+    std::locale::global(before);
+    EXPECT_TRUE(found.is_known);
+    EXPECT_EQ(found.process, holder.process);
+    EXPECT_EQ(found.start, holder.start);
+    EXPECT_TRUE(is_running_now);
+  }
 }
 
 TEST(Lease, ARecordThatWasRemovedMeanwhileIsNotTaken) {
