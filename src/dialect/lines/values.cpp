@@ -2,7 +2,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
+#include <cstdlib>
 
 #include "dialect/lines/template.hpp"
 #include "sluice/error.hpp"
@@ -30,22 +30,23 @@ void append_not_finite(const Edit& edit, double value, std::string& out) {
   pad(edit, {text, edit.width < width ? width - 5 : width}, out);
 }
 
-/// The digits of %.*f or %.*e, without allocating except for very long numbers.
-std::string digits_of(const char* format, const Edit& edit, double value) {
-  std::array<char, 400> buffer{};
+/// As printf prints it by %.*f or %.*e, but with a point in every locale; without allocating except
+/// for very long numbers.
+std::string digits_of(std::chars_format form, const Edit& edit, double value) {
+  std::array<char, 400> buffer;  // as no number needs beside the digits behind its point
   const int digits = static_cast<int>(edit.digits);
-  const int length = std::snprintf(buffer.data(), buffer.size(), format, digits, value);
-  if (length < static_cast<int>(buffer.size())) {
-    return {buffer.data(), static_cast<std::size_t>(length)};
+  auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, form, digits);
+  if (result.ec == std::errc{}) {
+    return {buffer.data(), result.ptr};
   }
-  std::string text(static_cast<std::size_t>(length) + 1, '\0');
-  std::snprintf(text.data(), text.size(), format, digits, value);
-  text.pop_back();
+  std::string text(buffer.size() + edit.digits, '\0');
+  result = std::to_chars(text.data(), text.data() + text.size(), value, form, digits);
+  text.resize(static_cast<std::size_t>(result.ptr - text.data()));
   return text;
 }
 
 void append_fixed(const Edit& edit, double value, std::string& out) {
-  std::string text = digits_of("%.*f", edit, value);
+  std::string text = digits_of(std::chars_format::fixed, edit, value);
   if (edit.digits == 0) {
     text += '.';
   }
@@ -60,7 +61,7 @@ void append_fixed(const Edit& edit, double value, std::string& out) {
 }
 
 void append_scientific(const Edit& edit, double value, std::string& out) {
-  std::string text = digits_of("%.*e", edit, value);
+  std::string text = digits_of(std::chars_format::scientific, edit, value);
   const std::size_t e = text.find('e');
   const int exponent = std::atoi(text.c_str() + e + 1);
   text.resize(e);

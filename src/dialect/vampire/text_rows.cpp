@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <locale>
 #include <map>
 #include <span>
 #include <sstream>
@@ -271,6 +272,7 @@ std::vector<std::string> elements_of(exec::Transport& transport, storage::Storag
   for (const auto& bytes : transport.allgather(std::as_bytes(std::span(mine)))) {
     std::istringstream lines(
         std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    lines.imbue(std::locale::classic());  // one that groups digits by spaces reads on
     std::size_t material = 0;
     for (std::string element; lines >> material && lines.get() && std::getline(lines, element);) {
       elements.resize(std::max(elements.size(), material + 1));

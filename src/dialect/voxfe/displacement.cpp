@@ -1,8 +1,8 @@
 #include "dialect/voxfe/displacement.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <exception>
 
 #include "exec/transport/agree.hpp"
@@ -120,14 +120,21 @@ std::string head_text(const DisplacementHead& head) {
 }
 
 void append_row(std::string& text, const DisplacementRow& row, const Grid& grid) {
-  char buffer[192];
-  const int length = std::snprintf(buffer, sizeof buffer, "%llu %llu %llu %llu %.9le %.9le %.9le\n",
-                                   static_cast<unsigned long long>(row.id),
-                                   static_cast<unsigned long long>(row.id % grid[0]),
-                                   static_cast<unsigned long long>(row.id / grid[0] % grid[1]),
-                                   static_cast<unsigned long long>(row.id / (grid[0] * grid[1])),
-                                   row.value[0], row.value[1], row.value[2]);
-  text.append(buffer, static_cast<std::size_t>(length));
+  // Not by printf: in some locales it writes a comma.
+  char buffer[32];  // longer than any of these numbers
+  constexpr int digits = 9;
+  const std::uint64_t numbers[] = {row.id, row.id % grid[0], row.id / grid[0] % grid[1],
+                                   row.id / (grid[0] * grid[1])};
+  for (const std::uint64_t number : numbers) {
+    text.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, number).ptr);
+    text += ' ';
+  }
+  for (const double value : row.value) {
+    text.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value,
+                                      std::chars_format::scientific, digits)
+                            .ptr);
+    text += &value == &row.value.back() ? '\n' : ' ';
+  }
 }
 
 }  // namespace sluice::dialect::voxfe
