@@ -3,6 +3,8 @@
 
 import base64
 import json
+import os
+import shutil
 import subprocess
 import warnings
 
@@ -116,6 +118,19 @@ def test_virtualize_files_of_sluice(tmp_path, ending, compress):
             np.testing.assert_array_equal(data["field"].values, file["field"][...])
     with library.open(tmp_path / "run.json") as file:
         np.testing.assert_array_equal(file["field"][2], grid + 2)
+
+
+def test_a_url_that_is_no_utf8_is_refused(tmp_path):
+    make_file(tmp_path / "x.h5")
+    odd, refs = os.fsencode(tmp_path) + b"/caf\xe9.h5", tmp_path / "x.json"
+    shutil.copy(tmp_path / "x.h5", odd)
+    for words in ([odd], [tmp_path / "x.h5", "--url", b"s3://a/caf\xe9.h5"]):
+        told = subprocess.run([COMMAND, "virtualize", *words, "-o", refs], capture_output=True,
+                              check=False)
+        assert (told.returncode, refs.exists()) == (2, False), told
+        assert b"is not UTF-8" in told.stderr and told.stderr.count(b"\n") == 1, told.stderr
+    sluice("virtualize", tmp_path / "x.h5", "-o", refs, "--url", "s3://a/caf\u00e9.h5")
+    assert json.loads(refs.read_text())["refs"]["chunked/0.0"][0] == "s3://a/caf\u00e9.h5"
 
 
 def test_large_contiguous_data_is_several_chunks(tmp_path):

@@ -11,6 +11,7 @@
 #include "layout/zarr/fill_value.hpp"
 #include "layout/zarr/metadata.hpp"
 #include "layout/zarr/version2.hpp"
+#include "model/name.hpp"
 #include "model/type_names.hpp"
 #include "sluice/error.hpp"
 
@@ -232,6 +233,12 @@ class References {
 }  // namespace
 
 Virtualized virtualize(storage::Storage& storage, const std::string& path, const std::string& url) {
+  // JSON has no other text: references to other bytes would name a file that does not exist.
+  if (!model::is_utf8(url)) {
+    throw Error(Code::bad_name, path + ": the URL " + model::quoted(url) +
+                                    " is not UTF-8, as references have to be: name the file "
+                                    "otherwise (--url), or rename it");
+  }
   if (layout::is_store(storage, path)) {
     throw Error(Code::unsupported, path + ": is a Zarr store, which readers of Zarr open as it is");
   }
