@@ -418,11 +418,17 @@ std::vector<std::string> PosixStorage::list(const std::string& path) {
 void PosixStorage::remove_folder(const std::string& path) {
   const Place place = place_of(path);
   std::error_code problem;
-  // Relative to an open folder, through its descriptor. No link in it is followed.
-  const std::string in_folder =
-      place.folder() == AT_FDCWD
-          ? path
-          : "/proc/self/fd/" + std::to_string(place.folder()) + "/" + place.name();
+  std::string in_folder = path;
+  if (place.folder() != AT_FDCWD) {
+    // Relative to an open folder, through its descriptor. No link in it is followed.
+    const std::string opened = "/proc/self/fd/" + std::to_string(place.folder());
+    struct stat status = {};
+    if (::stat(opened.c_str(), &status) != 0) {  // a missing path would count as removed
+      throw Error(Code::io, path + ": " + describe(Call::remove_folder) + " failed: " + opened +
+                                " is not there: mount /proc");
+    }
+    in_folder = opened + "/" + place.name();
+  }
   std::filesystem::remove_all(in_folder, problem);
   if (problem) throw system_error(path, describe(Call::remove_folder), problem.value());
 }

@@ -11,6 +11,7 @@
 #include "storage/small_file.hpp"
 #include "storage/storage.hpp"
 #include "storage/store_begin.hpp"
+#include "storage/without_proc.hpp"
 
 namespace sluice::storage {
 namespace {
@@ -171,6 +172,22 @@ TEST_P(Links, APipeIsRefusedAtOnce) {
   }
   EXPECT_EQ(error_of([&] { read_small_file(at("pipe"), 100, Trust::anybody); }).code(), Code::io);
   ::alarm(0);
+}
+
+/// As in a bare container: what cannot be removed is not said to be.
+TEST_P(Links, WithoutProcNoFolderBelowAConfinedOneIsRemoved) {
+  fs::create_directories(at("store/inner"));
+  storage_->confine(at("store"));
+  const std::optional<bool> is_said = answer_without_proc([&] {
+    const Error error = error_of([&] { storage_->remove_folder(at("store/inner")); });
+    return error.code() == Code::io &&
+           std::string(error.what()).find("mount /proc") != std::string::npos;
+  });
+  if (!is_said) GTEST_SKIP() << "no mount can be made here";
+  EXPECT_TRUE(*is_said);
+  EXPECT_TRUE(fs::exists(at("store/inner")));
+  storage_->remove_folder(at("store/inner"));
+  EXPECT_FALSE(fs::exists(at("store/inner")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, Links, testing::Values("posix", "writeback", "direct"),
