@@ -112,6 +112,18 @@ namespace {
 constexpr const char* special_text =
     "is neither a file nor a folder (a pipe, a socket or a device): check the path";
 
+/// A folder that may be written, but not read, cannot be opened for a sync: the whole file system
+/// is synced, by a nameless file in the folder or, where there are none, by that at `place`.
+void sync_around_unreadable(const SystemCalls& calls, const Place& folder, const Place& place,
+                            const std::string& path) {
+  int fd = open_descriptor(calls, folder, O_TMPFILE | O_RDWR, S_IRUSR | S_IWUSR);
+  if (fd < 0) fd = open_descriptor(calls, place, O_RDONLY | O_NOFOLLOW);
+  if (fd < 0) throw system_error(path, describe(Call::sync_directory), EACCES);
+  const int problem = ::syncfs(fd) == 0 ? 0 : errno;
+  calls.close(fd);
+  if (problem != 0) throw system_error(path, describe(Call::sync_directory), problem);
+}
+
 }  // namespace
 
 PosixFile::PosixFile(const SystemCalls& calls, const Place& place, std::string path, Access access)
@@ -455,8 +467,12 @@ void PosixStorage::make_folder_like(const std::string& path, const std::string& 
 }
 
 void PosixStorage::sync_directory(const std::string& path) {
-  const std::string folder = folder_of(path);
-  const int fd = open_descriptor(calls_, place_of(folder), O_RDONLY | O_DIRECTORY);
+  const Place folder = place_of(folder_of(path));
+  const int fd = open_descriptor(calls_, folder, O_RDONLY | O_DIRECTORY);
+  if (fd < 0 && errno == EACCES) {
+    sync_around_unreadable(calls_, folder, place_of(path), path);
+    return;
+  }
   if (fd < 0) throw system_error(path, describe(Call::sync_directory), errno);
   const int problem = calls_.fsync(fd) == 0 ? 0 : errno;
   calls_.close(fd);

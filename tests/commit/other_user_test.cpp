@@ -66,6 +66,7 @@ class OtherUser : public testing::TestWithParam<const char*> {
 };
 
 class OtherUserInPlace : public OtherUser {};
+class OtherUserInDropBox : public OtherUser {};
 
 TEST_P(OtherUser, AppendsToAFileThatItMayWrite) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs a second user, whom only root can be";
@@ -87,6 +88,28 @@ TEST_P(OtherUser, AppendsToAFileThatItMayWrite) {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
     expect({1, 2});
+  }
+}
+
+/// A drop-box: its folder may be written and searched, but not listed.
+TEST_P(OtherUserInDropBox, WritesADurableFile) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs a second user, whom only root can be";
+  for (const Durability durability : {Durability::close, Durability::step}) {
+    fs::remove_all(path());
+    fs::permissions(scratch_.folder(), fs::perms{0733});
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const bool changed =
+          ::setgroups(0, nullptr) == 0 && ::setgid(nobody) == 0 && ::setuid(nobody) == 0;
+      const Error error =
+          error_of([&] { write(storage::make_posix().get(), Mode::write, 1, durability); });
+      if (error.code() != Code::ok) fprintf(stderr, "%s\n", error.what());
+      ::_exit(changed && error.code() == Code::ok ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    expect({1});
   }
 }
 
@@ -115,6 +138,8 @@ TEST_P(OtherUserInPlace, AnotherFailureToSetItIsOne) {
   EXPECT_EQ(error.code(), Code::io) << error.what();
 }
 
+INSTANTIATE_TEST_SUITE_P(Each, OtherUserInDropBox, testing::Values(".h5", ".nc", ".npy"),
+                         [](const auto& which) { return std::string(which.param + 1); });
 INSTANTIATE_TEST_SUITE_P(Each, OtherUserInPlace, testing::Values(".npy", ".records"),
                          [](const auto& which) { return std::string(which.param + 1); });
 INSTANTIATE_TEST_SUITE_P(Each, OtherUser,
