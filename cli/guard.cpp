@@ -179,6 +179,8 @@ class Guard {
         return end(status);
       }
       if (ended < 0 && errno != EINTR) {
+        fmt::print(stderr, "sluice: waiting for the command's own process: {}\n",
+                   std::strerror(errno));
         return bad_input;
       }
       start_cleaner();
@@ -323,6 +325,8 @@ int run_guarded(const std::function<int()>& work) {
     sigprocmask(SIG_SETMASK, &before, nullptr);
     return work();
   }
+  // Where whoever started this command ignores it, the kernel keeps no exit status.
+  std::signal(SIGCHLD, SIG_DFL);
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) {

@@ -52,6 +52,9 @@ sigset_t catch_signals() {
   leads_session = ::getsid(0) == ::getpid();
   sigset_t ignored;
   sigemptyset(&ignored);
+  if (std::signal(SIGCHLD, SIG_DFL) == SIG_IGN) {
+    sigaddset(&ignored, SIGCHLD);  // the kernel would keep no exit status
+  }
   struct sigaction action {};
   action.sa_sigaction = pass_on;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
@@ -119,6 +122,9 @@ int start(const std::vector<std::string>& words) {
   if (child == 0) {
     for (const int signal : passed_signals) {
       std::signal(signal, sigismember(&ignored, signal) == 1 ? SIG_IGN : SIG_DFL);
+    }
+    if (sigismember(&ignored, SIGCHLD) == 1) {
+      std::signal(SIGCHLD, SIG_IGN);
     }
     ::execvp(arguments[0], arguments.data());
     const int problem = errno;

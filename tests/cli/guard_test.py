@@ -80,6 +80,11 @@ class Guard(unittest.TestCase):
         result = run(["verify", "victim.h5"], "none")
         self.assertEqual((result.returncode, result.stderr), (FINE, ""))
 
+    def test_the_exit_code_of_who_ignores_ends_of_processes(self):
+        result = subprocess.run(["env", "--ignore-signal=CHLD", COMMAND, "verify", "victim.h5"],
+                                cwd=FOLDER, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((result.returncode, result.stderr), (FINE, ""))
+
     def test_a_signal_reaches_the_work(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             environment = {**os.environ, "LD_PRELOAD": os.environ["SLUICE_BAD_READS"],

@@ -175,6 +175,12 @@ def test_a_signal_that_is_ignored_stays_so():
     assert done.stdout == "True\n", done
 
 
+def test_the_exit_code_of_who_ignores_ends_of_processes():
+    code = "import signal as s, sys; sys.exit(7 if s.getsignal(s.SIGCHLD) is s.SIG_IGN else 1)"
+    done = start("env", "--ignore-signal=CHLD", COMMAND, "run", "--", sys.executable, "-c", code)
+    assert done.returncode == 7, done
+
+
 def test_env(folder):
     script = f'eval "$({COMMAND} env)"; {sys.executable} -c "$0" {folder}/c.h5'
     done = start("sh", "-c", script, PROGRAM)
