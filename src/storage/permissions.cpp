@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <span>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -22,8 +23,28 @@ constexpr mode_t folder_bits = S_ISGID | S_ISVTX;
 /// kernel hands on, holds whatever the model was.
 mode_t folder_bits_of(const struct stat& made, const Permissions& model, bool has_group) {
   if (!S_ISDIR(made.st_mode)) return 0;
-  return (made.st_mode & S_ISGID) | (model.mode & S_ISVTX) |
-         (has_group ? model.mode & S_ISGID : 0);
+  return (made.st_mode & S_ISGID) | (model.mode & S_ISVTX) | (has_group ? model.mode & S_ISGID : 0);
+}
+
+/// -1 and errno where it has none, or it cannot be read.
+ssize_t read_acl(const Place& place, bool may_open, std::span<std::byte> acl) {
+  const int fd = ::openat(place.folder(), place.name(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return -1;
+  // Through /proc: a file without read permission has a list too.
+  const std::string opened = "/proc/self/fd/" + std::to_string(fd);
+  ssize_t got = ::getxattr(opened.c_str(), acl_name, acl.data(), acl.size());
+  int problem = errno;
+  ::close(fd);
+  if (got < 0 && problem == ENOENT && may_open) {  // there is no /proc
+    constexpr int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    const int readable = ::openat(place.folder(), place.name(), flags);
+    if (readable < 0) return -1;
+    got = ::fgetxattr(readable, acl_name, acl.data(), acl.size());
+    problem = errno;
+    ::close(readable);
+  }
+  errno = problem;
+  return got;
 }
 
 }  // namespace
@@ -37,16 +58,14 @@ std::optional<Permissions> permissions_of(const Place& place, const std::string&
   if (S_ISLNK(status.st_mode)) return std::nullopt;
   const mode_t bits = S_ISDIR(status.st_mode) ? all_bits | folder_bits : all_bits;
   Permissions permissions{status.st_uid, status.st_gid, status.st_mode & bits, {}};
-  if (const int fd = ::openat(place.folder(), place.name(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
-      fd >= 0) {
-    // Through /proc: a file without read permission has a list too.
-    const std::string opened = "/proc/self/fd/" + std::to_string(fd);
-    permissions.acl.resize(most_acl_bytes);
-    const ssize_t got =
-        ::getxattr(opened.c_str(), acl_name, permissions.acl.data(), permissions.acl.size());
-    permissions.acl.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-    ::close(fd);
+  permissions.acl.resize(most_acl_bytes);
+  const ssize_t got = read_acl(place, S_ISREG(status.st_mode) || S_ISDIR(status.st_mode),
+                               {permissions.acl.data(), permissions.acl.size()});
+  // Where it may have a list, the group bits may be the mask of that, not what the group may do.
+  if (got < 0 && errno != ENODATA && errno != EOPNOTSUPP && errno != ENOSYS) {
+    permissions.mode &= ~all_bits | S_IRWXU;
   }
+  permissions.acl.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return permissions;
 }
 

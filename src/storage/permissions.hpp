@@ -24,7 +24,7 @@ std::optional<Permissions> permissions_of(const Place& place, const std::string&
 /// Gives the file or folder `fd`, which this process has just created with access for itself only,
 /// the same owner and group as far as that is allowed, then the same permissions. If the group
 /// cannot be set, the other group gets no more than everybody; if the access control list cannot be
-/// set, only the owner gets access. A folder stays set-gid where the one around it is.
+/// read or set, only the owner gets access. A folder stays set-gid where the one around it is.
 void give_permissions(int fd, const Permissions& permissions) noexcept;
 
 }  // namespace sluice::storage

@@ -1,13 +1,16 @@
 // A new file that replaces another one grants no more than that one did.
+#include <cstring>
 #include <filesystem>
 #include <grp.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "storage/scratch.hpp"
 #include "storage/storage.hpp"
+#include "storage/without_proc.hpp"
 
 namespace sluice::storage {
 namespace {
@@ -106,6 +109,43 @@ TEST_P(Permissions, AnotherGroupGetsNoMoreThanEverybody) {
   ASSERT_EQ(status, 0);
   EXPECT_EQ(status_of(scratch_ / "new").st_uid, nobody);
   EXPECT_EQ(mode_of(scratch_ / "new"), 0644U);
+}
+
+/// One more user may write; the group may do nothing, although its bits, the mask, say otherwise.
+std::vector<std::byte> list_with_nobody() {
+  struct Entry {
+    std::uint16_t tag;
+    std::uint16_t bits;
+    std::uint32_t id;
+  };
+  constexpr std::uint32_t version = 2;
+  constexpr std::uint32_t no_id = 0xffffffff;
+  const Entry entries[] = {
+      {1, 6, no_id}, {2, 6, nobody}, {4, 0, no_id}, {16, 6, no_id}, {32, 0, no_id}};
+  std::vector<std::byte> list(sizeof version + sizeof entries);
+  std::memcpy(list.data(), &version, sizeof version);
+  std::memcpy(list.data() + sizeof version, entries, sizeof entries);
+  return list;
+}
+
+TEST_P(Permissions, AnAccessControlListStaysWithoutProcToo) {
+  constexpr const char* name = "system.posix_acl_access";
+  const std::vector<std::byte> list = list_with_nobody();
+  make_model(0600);
+  if (::setxattr((scratch_ / "model").c_str(), name, list.data(), list.size(), 0) != 0) {
+    GTEST_SKIP() << "no access control lists in this file system";
+  }
+  const auto stays = [&](const std::string& path) {
+    storage_->create_like(path, scratch_ / "model");
+    std::vector<std::byte> found(2 * list.size());
+    const ssize_t got = ::getxattr(path.c_str(), name, found.data(), found.size());
+    found.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    return found == list && mode_of(path) == 0660U;
+  };
+  EXPECT_TRUE(stays(scratch_ / "new"));
+  const auto without = answer_without_proc([&] { return stays(scratch_ / "other"); });
+  if (!without) GTEST_SKIP() << "no mount can be made here";
+  EXPECT_TRUE(*without);
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, Permissions, testing::Values("posix", "writeback", "direct"),
