@@ -404,6 +404,22 @@ def test_a_fill_value_of_uint64(tmp_path, version):
         assert list(file["u"]) == [5, fill, fill, fill]
 
 
+def test_absent_chunks_of_uint64_have_the_fill_value_of_the_array(tmp_path):
+    """The attribute says which elements are missing; xarray writes both for themselves."""
+    path, missing = tmp_path / "u.zarr", 2**64 - 1
+    array = zarr.create_array(path, shape=(6,), chunks=(2,), dtype="u8", fill_value=0)
+    array[:] = np.array([0, 0, 5, missing, 0, 0], "u8")
+    array.attrs["_FillValue"] = missing
+    assert [file.name for file in (path / "c").iterdir()] == ["1"]
+    assert difference(path, {"u": array[...]}) == ""
+    told = json.loads(sluice("ls", path, "--json"))["unread_attributes"]
+    assert told == [{"name": "u: attribute _FillValue", "type": "numbers above 2^63 - 1"}]
+    done = run("convert", path, tmp_path / "copy.h5")
+    assert (done.returncode, "left out: u: attribute _FillValue" in done.stderr) == (1, True)
+    with h5py.File(tmp_path / "copy.h5") as file:
+        assert file["u"][...].tolist() == array[...].tolist()
+
+
 def test_version_2_is_only_read(tmp_path):
     array = tmp_path / "a.zarr"
     zarr.create_array(array, data=np.arange(3), zarr_format=2, compressors=None)

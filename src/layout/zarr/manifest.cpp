@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <set>
 
 #include "codec/checksum.hpp"
@@ -12,7 +11,6 @@
 #include "layout/zarr/seal.hpp"
 #include "layout/zarr/version2.hpp"
 #include "layout/zarr/walk.hpp"
-#include "model/fill.hpp"
 #include "model/name.hpp"
 #include "sluice/error.hpp"
 
@@ -125,14 +123,14 @@ Definition definition_of(const std::string& name, const Array& array, const Told
   return d;
 }
 
-/// The `_FillValue` of an array of uint64 that attributes cannot hold; nothing where there is none.
-/// The array says it as its fill value.
-std::optional<std::uint64_t> large_fill_in(const Json& node) {
+/// Has an array of uint64 a `_FillValue` that attributes cannot hold, and that is its fill value? A
+/// `_FillValue` says which elements are missing, and not what absent chunks read as: one that
+/// differs is no fill value.
+bool has_large_fill(const Json& node) {
   const Json fill = node.value("attributes", Json::object()).value(fill_name, Json());
   const bool is_large = fill.is_number_unsigned() && !value_of(fill, std::nullopt).has_value();
-  return is_large && node.value("data_type", Json()) == "uint64"
-             ? std::optional(fill.get<std::uint64_t>())
-             : std::nullopt;
+  return is_large && node.value("data_type", Json()) == "uint64" &&
+         node.value("fill_value", Json()) == fill;
 }
 
 /// Of the node `owner`; those of an array that Sluice made have its own among them.
@@ -152,7 +150,7 @@ void take_attributes(const Json& node, const std::string& owner, const Own& own,
         value_of(kind && name == fill_name ? fill_attribute_number(value, *kind) : value, kind);
     if (held) {
       manifest.attributes.push_back({owner, name, *held});
-    } else if (name != fill_name || !large_fill_in(node)) {
+    } else if (name != fill_name || !has_large_fill(node)) {
       manifest.unread_attributes.push_back(
           {(owner.empty() ? "the file" : owner) + ": attribute " + name, why_no_value(value)});
     }
@@ -236,10 +234,8 @@ void take_array(const Json& node, const std::string& name, const std::string& pa
     return;
   }
   manifest.arrays.push_back({definition_of(name, *array, own.find(name)), *array});
-  if (const auto fill = large_fill_in(node)) {
-    Definition& d = manifest.arrays.back().definition;
-    d.partial = true;
-    d.fill = model::fill_bytes(*fill, d.type).value();
+  if (has_large_fill(node)) {
+    manifest.arrays.back().definition.partial = true;
   }
 }
 
