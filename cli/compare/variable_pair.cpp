@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "commit/tools/fills.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/portion.hpp"
-#include "model/fill.hpp"
 
 namespace sluice::cli {
 
@@ -14,11 +14,7 @@ using model::Dims;
 Side::Side(commit::Input& input, std::uint32_t variable)
     : input_(input), variable_(variable), definition_(input.variables()[variable].definition) {}
 
-std::vector<std::byte> Side::fill() const {
-  std::vector<std::byte> element(type().bytes);
-  model::fill(element, type(), definition_.fill);
-  return element;
-}
+std::vector<std::byte> Side::fill() const { return commit::fill_of(input_, definition_); }
 
 Dims Side::shape() const { return leads_ ? definition_.shape.without_front() : definition_.shape; }
 

@@ -266,3 +266,54 @@ def test_what_does_not_fit_is_refused(tmp_path):
             out.define("text", np.dtype("S3"), (3,), partial=True, fill="abc")
     with sluice.open(tmp_path / "same.nc", "w", **QUICK) as out:
         out.define("same", np.dtype("S3"), (3,), partial=True, fill="aaa")
+
+
+ENGINES = {"h5": "netcdf4", "nc": "netcdf4", "zarr": "zarr"}
+MISSING = {"i2": -999, "i4": -999, "u4": 2**32 - 3, "i8": -(2**60) - 1, "f4": -999.5, "f8": 1e300}
+
+
+@pytest.mark.parametrize("ending", ENGINES)
+def test_the_attribute_and_not_the_fill_value_of_the_dataset_is_missing(tmp_path, ending):
+    """h5py's fillvalue is what elements read as that are not there; xarray goes by the attribute."""
+    source, target = tmp_path / "foreign.h5", tmp_path / f"copy.{ending}"
+    with h5py.File(source, "w") as data:
+        for dtype, missing in MISSING.items():
+            for name, fill in ((f"said_{dtype}", 0), (f"other_{dtype}", 7), (f"plain_{dtype}", 0)):
+                made = data.create_dataset(name, (5,), dtype, chunks=(2,), fillvalue=fill)
+                made[1:4] = np.array([0, missing, 7], dtype)
+                if not name.startswith("plain"):
+                    made.attrs["_FillValue"] = np.array(missing, dtype)
+        made = data.create_dataset("narrow", data=np.array([7, 0, 255], "u1"), fillvalue=7)
+        made.attrs["_FillValue"] = -999
+    run = command("convert", source, target)
+    is_left_out = ending == "nc" and "narrow" in run.stderr
+    assert run.returncode == 0 or is_left_out, run.stderr
+    compared = command("diff", source, target)
+    assert compared.returncode == 0, compared.stdout
+    assert stored(target, "narrow").tolist() == [7, 0, 255]
+    with h5py.File(source) as data, xarray.open_dataset(
+            target, engine=ENGINES[ending], drop_variables=["narrow"]) as copy:
+        for name in copy.data_vars:
+            missing = MISSING[name.split("_")[1]]
+            wanted = data[name][...]
+            assert np.array_equal(stored(target, name), wanted), name
+            mask = (wanted == missing) & (not name.startswith("plain"))
+            assert np.isnan(copy[name].values).tolist() == mask.tolist(), name
+    if ending == "nc":
+        with netCDF4.Dataset(target) as copy:
+            for name in (name for name in copy.variables if name.startswith("plain")):
+                assert not np.ma.getmaskarray(copy[name][:]).any(), name
+
+
+@pytest.mark.parametrize("ending", ["h5", "zarr"])
+def test_a_merged_set_keeps_the_attribute_and_what_is_not_there(tmp_path, ending):
+    source, target = tmp_path / "set.h5", tmp_path / f"merged.{ending}"
+    with sluice.open(source, "w", strategy="file-per-process", **QUICK) as out:
+        out.define("v", np.int32, (4,), partial=True, fill=-1)
+        out.put("v", np.array([1, -999], "i4"), start=(1,))
+        out.attrs_of("v")["_FillValue"] = np.int32(-999)
+    assert command("merge", source, target).returncode == 0
+    with sluice.open(target) as data:
+        assert data["v"][...].tolist() == [-1, 1, -999, -1]
+    with xarray.open_dataset(target, engine=ENGINES[ending]) as data:
+        assert np.isnan(data["v"].values).tolist() == [False, False, True, False]

@@ -225,11 +225,11 @@ class Converter {
       const auto& writes = output_->format().writes_attribute;
       const bool is_of_writer = writes != nullptr && writes(attribute);
       const auto& written = output_->definitions();
-      const bool is_said_anew =
+      const bool is_of_definition =
           is_variable && (is_outdated(attribute) ||
                           std::any_of(written.begin(), written.end(),
-                                      [&](const auto& d) { return is_fill(attribute, d); }));
-      if (is_said_anew || is_carried || has_no_owner || is_of_writer) {
+                                      [&](const auto& d) { return is_said_anew(attribute, d); }));
+      if (is_of_definition || is_carried || has_no_owner || is_of_writer) {
         continue;
       }
       if (chosen_.loses(input_, attribute) && !is_planned(attribute.owner)) {

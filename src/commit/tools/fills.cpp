@@ -10,6 +10,7 @@
 #include "layout/formats/formats.hpp"
 #include "model/base64.hpp"
 #include "model/fill.hpp"
+#include "model/kernels.hpp"
 #include "model/kinds.hpp"
 
 namespace sluice::commit {
@@ -72,17 +73,36 @@ struct FillOf {
   }
 };
 
-/// The element that an attribute of the variable says; empty optional: there is none, or its type
-/// cannot hold it.
-std::optional<std::vector<std::byte>> element_of(const Input& input, const char* name,
-                                                 const model::Definition& definition) {
-  for (const model::Attribute& attribute : input.attributes()) {
-    if (attribute.name == name && attribute.owner == definition.name) {
-      const auto fill = std::visit(FillOf{definition.type.kind}, attribute.value);
-      return fill ? model::fill_bytes(*fill, definition.type) : std::nullopt;
+/// Of the variable; nullptr: it has none of that name.
+const model::Attribute* attribute_of(const Input& input, const char* name,
+                                     const model::Definition& definition) {
+  for (const std::size_t i : input.attributes_of(definition.name)) {
+    if (input.attributes()[i].name == name) {
+      return &input.attributes()[i];
     }
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+/// The element that the attribute says, as Definition::fill; empty optional: the type of the
+/// variable cannot hold it.
+std::optional<std::vector<std::byte>> element_in(const model::Attribute& attribute,
+                                                 const model::Definition& definition) {
+  const auto fill = std::visit(FillOf{definition.type.kind}, attribute.value);
+  const auto element = fill ? model::fill_bytes(*fill, definition.type) : std::nullopt;
+  return element ? std::optional(model::fill_element(*element)) : std::nullopt;
+}
+
+/// The same; also empty: the variable has no attribute of that name.
+std::optional<std::vector<std::byte>> element_of(const Input& input, const char* name,
+                                                 const model::Definition& definition) {
+  const model::Attribute* const attribute = attribute_of(input, name, definition);
+  return attribute != nullptr ? element_in(*attribute, definition) : std::nullopt;
+}
+
+void forget_fill(model::Definition& definition) {
+  definition.partial = false;
+  definition.fill.clear();
 }
 
 }  // namespace
@@ -90,6 +110,26 @@ std::optional<std::vector<std::byte>> element_of(const Input& input, const char*
 bool is_fill(const model::Attribute& attribute, const model::Definition& definition) {
   return definition.partial && attribute.name == attribute_name &&
          attribute.owner == definition.name;
+}
+
+bool is_said_anew(const model::Attribute& attribute, const model::Definition& definition) {
+  if (!is_fill(attribute, definition)) {
+    return false;
+  }
+  const auto element = element_in(attribute, definition);
+  const auto is_nan = [&](const std::vector<std::byte>& one) {
+    return model::is_floating(definition.type.kind) && !one.empty() &&
+           model::value_text(one.data(), definition.type) == "nan";
+  };
+  return element &&
+         (*element == definition.fill || (is_nan(*element) && is_nan(definition.fill)));
+}
+
+std::vector<std::byte> fill_of(const Input& input, const model::Definition& definition) {
+  const auto said = element_of(input, attribute_name, definition);
+  std::vector<std::byte> element = said ? *said : definition.fill;
+  element.resize(definition.type.bytes);  // no bytes stand for zeros
+  return element;
 }
 
 std::vector<std::vector<std::byte>> missing_elements(const Input& input,
@@ -114,30 +154,36 @@ std::vector<std::vector<std::byte>> missing_elements(const Input& input,
 }
 
 void forget_default_fill(const Input& input, model::Definition& definition) {
-  const std::vector<model::Attribute>& all = input.attributes();
-  const bool is_asked_for = std::any_of(all.begin(), all.end(), [&](const auto& attribute) {
-    return is_fill(attribute, definition);
-  });
-  const std::optional<Fill> fill = default_of_netcdf(definition.type.kind);
-  if (!definition.partial || !fill || is_asked_for || input.written_by_sluice()) {
+  if (!definition.partial || input.written_by_sluice() ||
+      attribute_of(input, attribute_name, definition) != nullptr) {
     return;
   }
-  const auto element = model::fill_bytes(*fill, definition.type);
-  if (element && model::fill_element(*element) == definition.fill) {
-    definition.partial = false;
-    definition.fill.clear();
+  const std::optional<Fill> fill = default_of_netcdf(definition.type.kind);
+  const auto element = fill ? model::fill_bytes(*fill, definition.type) : std::nullopt;
+  if (definition.fill.empty() ||
+      (element && model::fill_element(*element) == definition.fill)) {
+    forget_fill(definition);
   }
 }
 
 void take_fill(const Input& input, const layout::Format& format, model::Definition& definition) {
-  if (definition.partial) {
+  const model::Attribute* const said = attribute_of(input, attribute_name, definition);
+  if (said == nullptr) {
     return;
   }
-  const auto element = element_of(input, attribute_name, definition);
+  const auto element = element_in(*said, definition);
+  if (!element) {
+    // The attribute stays as it is. What the dataset says is not what programs take for missing.
+    if (model::is_real(definition.type.kind) && !input.written_by_sluice()) {
+      forget_fill(definition);
+    }
+    return;
+  }
   model::Definition alone = definition;
   alone.dimensions.clear();
   alone.partial = true;
-  if (element && layout::accepts(format, alone)) {
+  alone.fill = *element;
+  if (layout::accepts(format, alone)) {
     definition.partial = true;
     definition.fill = *element;
   }

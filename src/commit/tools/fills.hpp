@@ -10,8 +10,14 @@
 
 namespace sluice::commit {
 
-/// Does it say the fill value of that variable, which is partial? The writer says it anew.
+/// Is it the attribute _FillValue of that variable, which is partial?
 bool is_fill(const model::Attribute& attribute, const model::Definition& definition);
+/// And does it say the fill value of the definition? The writer says it anew.
+bool is_said_anew(const model::Attribute& attribute, const model::Definition& definition);
+
+/// One element, as file bytes, that stands for missing values of a partial variable: its attribute
+/// _FillValue, by which programs know them, else what elements that are not there read as.
+std::vector<std::byte> fill_of(const Input& input, const model::Definition& definition);
 
 /// The elements, as file bytes, that stand for missing values: what the attributes _FillValue and
 /// missing_value say, and the fill value of a partial variable. Not zeros that no attribute names,
@@ -19,13 +25,16 @@ bool is_fill(const model::Attribute& attribute, const model::Definition& definit
 std::vector<std::vector<std::byte>> missing_elements(const Input& input,
                                                      const model::Definition& definition);
 
-/// Forgets the fill value that netCDF gives a variable for which none was asked for (its default of
-/// the type, without an attribute _FillValue): such values may be data, and all are written. Of
-/// files by other programs.
+/// Forgets a fill value for which none was asked for: the one that netCDF gives a variable (its
+/// default of the type), or zeros, without an attribute _FillValue. Such values may be data, and
+/// all are written. Of files by other programs.
 void forget_default_fill(const Input& input, model::Definition& definition);
 
-/// Makes a variable partial that has an attribute _FillValue and is not, as in Zarr: its missing
-/// values are among those that are stored. Not if `format`, that of the copy, has no fill values.
+/// Makes a variable partial that has an attribute _FillValue, with the fill value that this says:
+/// as in Zarr, its missing values are among those that are stored. It wins over another fill value
+/// of the dataset, which says only what elements read as that are not there, and the copy has them
+/// all. A value that the type cannot hold stays an attribute, and there is no fill value. Not if
+/// `format`, that of the copy, has no fill values.
 void take_fill(const Input& input, const layout::Format& format, model::Definition& definition);
 
 }  // namespace sluice::commit

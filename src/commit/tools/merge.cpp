@@ -138,7 +138,8 @@ void Merger::define_until(std::uint64_t step) {
     planned.output = output_->define(own);
     planned.is_defined = true;
     for (const model::Attribute& attribute : input_.attributes()) {
-      if (attribute.owner == definition.name && !is_fill(attribute, definition)) {
+      // One that says another value stays: what parts do not have reads as the fill value.
+      if (attribute.owner == definition.name && !is_said_anew(attribute, definition)) {
         output_->set_attribute(attribute);
       }
     }
