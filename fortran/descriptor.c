@@ -19,12 +19,13 @@ static bool is_logical(CFI_type_t t) {
 #endif
 }
 
+/* Of kind 1, which some compilers do not say in the descriptor; a character of another kind has
+ * several bytes, of which blanks and NULs are not one. */
 static bool is_character(CFI_type_t t) {
 #ifdef CFI_type_Character
-  return (t & CFI_type_mask) == CFI_type_Character;
-#else
-  return t == CFI_type_char;
+  if (t == CFI_type_Character) return true;
 #endif
+  return t == CFI_type_char;
 }
 
 static sluice_type integer_type(size_t bytes) {
@@ -79,7 +80,7 @@ const char* fault_of_data(const struct array* a) {
   }
   if (a->type == 0) {
     return "the data is of a type that files do not have: integer, real and complex of 4 and 8 "
-           "bytes, integer of 1 and 2, logical and character";
+           "bytes, integer of 1 and 2, logical, and character of kind 1";
   }
   return NULL;
 }

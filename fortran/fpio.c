@@ -84,7 +84,7 @@ static const char* look_at(const CFI_cdesc_t* values, struct array* a, int64_t* 
   if (a->is_text && a->element_bytes == 0) *count = 0;
   if (a->type == 0 && *count != 0) {
     return "values of this type cannot be stored: integer, real, complex, logical and character "
-           "can";
+           "of kind 1 can";
   }
   return NULL;
 }
