@@ -29,7 +29,7 @@ static void to_library(struct text* t) {
 }
 
 static void to_program(struct text* t) {
-  const size_t used = strnlen(t->padded, t->length);
+  const size_t used = used_bytes(t->padded, t->length);
   memset(t->chars, ' ', t->length);
   memcpy(t->chars, t->padded, used);
 }
@@ -154,7 +154,11 @@ int sluice_fortran_checkpoint_text(sluice_checkpoint* checkpoint, const char* na
   t->checkpoint = checkpoint;
   t->chars = chars;
   t->length = (size_t)capacity;
-  const int code = sluice_checkpoint_text(checkpoint, name, t->padded, capacity);
+  /* A text of C ends at its first NUL. One of Fortran may have NULs inside: it is one value. */
+  const bool fits = capacity > 0 && capacity <= SLUICE_STRING_BYTES_MAX;
+  const int code =
+      fits ? sluice_checkpoint_value(checkpoint, name, SLUICE_STRING((int)capacity), t->padded)
+           : sluice_checkpoint_text(checkpoint, name, t->padded, capacity);
   if (code != SLUICE_OK) {
     free(t);
     return code;

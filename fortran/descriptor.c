@@ -164,8 +164,9 @@ void unpack(const struct array* a, const char* packed) {
       store_truth(out, a->element_bytes, *packed != 0);
     } else {
       memcpy(out, packed, a->element_bytes);
-      for (size_t i = 0; a->is_text && i < a->element_bytes; ++i)
-        out[i] = out[i] == '\0' ? ' ' : out[i];
+      for (size_t i = a->element_bytes; a->is_text && i > 0 && out[i - 1] == '\0'; --i) {
+        out[i - 1] = ' ';
+      }
     }
     packed += size;
   } while (next(a, at));
@@ -186,6 +187,11 @@ bool is_dense(const struct array* a) {
     if (a->count[i] > 1 && a->stride_bytes[i] != stride[i]) return false;
   }
   return true;
+}
+
+size_t used_bytes(const char* text, size_t bytes) {
+  while (bytes > 0 && text[bytes - 1] == '\0') --bytes;
+  return bytes;
 }
 
 bool is_as_stored(const struct array* a) { return !a->is_text && !a->is_wide_logical; }

@@ -46,6 +46,8 @@ size_t packed_bytes(const struct array* a);
 void* new_packed(const struct array* a, size_t before_bytes);
 void pack(const struct array* a, char* out);
 void unpack(const struct array* a, const char* packed);
+/* Of a text, without the NULs at its end; there may be others inside. */
+size_t used_bytes(const char* text, size_t bytes);
 /* The strides of `rank` dimensions of dense elements. */
 void dense_strides(const struct array* a, int rank, size_t bytes, int64_t* stride);
 

@@ -112,7 +112,7 @@ static int give(const struct array* a, const char* name, sluice_type type, const
                                                   : n.f64;
     fits = store_real(a, value);
   } else if (a->is_text ? is_text : type == a->type) {
-    const size_t used = is_text ? strnlen(fill, bytes) : bytes;
+    const size_t used = is_text ? used_bytes(fill, bytes) : bytes;
     fits = used <= packed_bytes(a);
     char* packed = fits ? new_packed(a, 0) : NULL;
     if (fits && packed == NULL) return refused(SLUICE_ERROR_OVER_BUDGET, name, "out of memory");

@@ -201,6 +201,24 @@ TEST(Restore, WhatDoesNotFitIsSaid) {
                     Code::format, {"state.h5", "no checkpoints"});
 }
 
+TEST(Restore, TextsWithNulInside) {
+  const auto storage = storage::make_memory();
+  on_ranks(2, [&](exec::Transport& transport) {
+    using namespace std::string_literals;
+    std::string text = "a\0b\0\0c"s;
+    const auto with_text = [&](auto&& work) {
+      Checkpoint checkpoint = open_checkpoint(transport, storage);
+      checkpoint.text("text", text);
+      work(checkpoint);
+      checkpoint.close();
+    };
+    with_text([](Checkpoint& checkpoint) { EXPECT_TRUE(checkpoint.save(0)); });
+    text = "longer than that";
+    with_text([](Checkpoint& checkpoint) { EXPECT_TRUE(checkpoint.restore()); });
+    EXPECT_EQ(text, "a\0b\0\0c"s);
+  });
+}
+
 TEST(Restore, RegistrationsAreChecked) {
   const auto storage = storage::make_memory();
   on_ranks(1, [&](exec::Transport& transport) {

@@ -45,9 +45,8 @@ std::string padded_of(const Registered& thing, const TextMemory& memory) {
 }
 
 void take_padded(const Registered& thing, OfText& text) {
-  const std::size_t length = ::strnlen(text.padded.data(), thing.type.bytes);
   if (text.memory.text != nullptr) {
-    text.memory.text->assign(text.padded, 0, length);
+    text.memory.text->assign(text.padded, 0, text.padded.find_last_not_of('\0') + 1);
   } else {
     std::memcpy(text.memory.chars, text.padded.data(), thing.type.bytes);
   }
