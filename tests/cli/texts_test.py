@@ -143,6 +143,54 @@ class Texts(unittest.TestCase):
                 self.assertIn(what, result.stderr)
                 self.assertFalse(os.path.exists(target))
 
+    def trajectory(self, *parts):
+        """Records of [(time, [(id, type, x, y, z)])], one a part, with places of double precision."""
+        folder = new_path("")
+        os.makedirs(folder)
+        with open(os.path.join(folder, "traj.template"), "w", encoding="ascii") as file:
+            file.write("files %d.traj\n(i6,f10.3,i6) step:int64 time_ps:float64 particles:int32\n"
+                       "*(i6,i4,3f22.17) id:int32 type:int32 position_nm:float64(3)\n")
+        for number, groups in enumerate(parts, 1):
+            with open(os.path.join(folder, f"{number}.traj"), "w", encoding="ascii") as file:
+                for step, (time, rows) in enumerate(groups):
+                    file.write(f"{step + 2**17:6}{time:10.3f}{len(rows):6}\n")
+                    for one, kind, *place in rows:
+                        file.write(f"{one:6}{kind:4}" + "".join(f"{x:22.17f}" for x in place) + "\n")
+        records = new_path("")
+        result = sluice("convert", os.path.join(folder, "traj.template"), records)
+        self.assertEqual(result.returncode, FINE, result.stderr)
+        return records
+
+    def test_places_and_species_are_those_of_every_frame(self):
+        """Particles pass from part to part; in the second trajectory, two change their types."""
+        place = numpy.random.default_rng(3).random((2, 3, 3))
+
+        def row(step, one, kind):
+            return one, kind, *place[step, one - 1]
+
+        for kinds in ([[4, 2, 3], [4, 2, 3]], [[4, 2, 3], [2, 4, 3]]):
+            one, two = kinds
+            records = self.trajectory(
+                [(0, [row(0, 1, one[0]), row(0, 3, one[2])]), (1, [row(1, 2, two[1])])],
+                [(0, [row(0, 2, one[1])]), (1, [row(1, 3, two[2]), row(1, 1, two[0])])])
+            for ranks in (0, 2, 3):
+                target = new_path()
+                result = sluice("convert", records, target, "--format", "h5md", ranks=ranks)
+                self.assertEqual(result.returncode, FINE, result.stderr)
+                self.assertEqual(sluice("verify", target).returncode, FINE)
+                with h5py.File(target) as file:
+                    all_of = file["particles/all"]
+                    self.assertEqual(all_of["position/value"].dtype, numpy.float64)
+                    self.assertTrue(numpy.array_equal(all_of["position/value"][:], place))
+                    species = all_of["species"]
+                    if one == two:
+                        self.assertEqual(species[:].tolist(), [kind - 1 for kind in one])
+                        continue
+                    self.assertEqual(species["value"][:].tolist(),
+                                     [[kind - 1 for kind in each] for each in kinds])
+                    self.assertEqual((species["step"][:].tolist(), species["time"][:].tolist()),
+                                     ([2**17, 2**17 + 1], [0, 1]))
+
     def test_times_before_zero_on_more_ranks_than_parts(self):
         template = self.particles([(-1.5, [(1, "1.0", "2.0", "3.0")]),
                                    (-0.5, [(1, "1", "2", "3")])])
