@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
+#include <type_traits>
+#include <variant>
 
 #include "commit/read/input.hpp"
 #include "commit/tools/companions.hpp"
@@ -66,6 +69,36 @@ class FolderSource : public SpinSource {
   vampire::Frame frame_;
 };
 
+/// A value as T; nothing where T cannot hold it as it is.
+template <class T, class Held>
+std::optional<T> value_as(const Held& held) {
+  if constexpr (std::is_same_v<T, Held>) {
+    return held;
+  } else if constexpr (std::is_arithmetic_v<T> && std::is_arithmetic_v<Held>) {
+    const bool fits = !std::is_integral_v<T> || std::is_integral_v<Held>;
+    return fits ? std::optional(static_cast<T>(held)) : std::nullopt;
+  } else {
+    return std::nullopt;
+  }
+}
+template <class T, class Held>
+std::optional<std::vector<T>> list_of(const Held& held) {
+  const auto one = value_as<T>(held);
+  return one ? std::optional(std::vector<T>{*one}) : std::nullopt;
+}
+template <class T, class Held>
+std::optional<std::vector<T>> list_of(const std::vector<Held>& held) {
+  std::vector<T> values;
+  for (const Held& one : held) {
+    const auto value = value_as<T>(one);
+    if (!value) {
+      return std::nullopt;
+    }
+    values.push_back(*value);
+  }
+  return values;
+}
+
 class FileSource : public SpinSource {
  public:
   FileSource(const Context& context, const std::string& path)
@@ -92,27 +125,22 @@ class FileSource : public SpinSource {
     frames = static_cast<std::uint32_t>(input_.steps());
     non_magnetic_atoms =
         has(names::nm_coordinates, 2) ? definition(names::nm_coordinates).shape[0] : 0;
-    const auto moments = attribute<std::vector<double>>(names::moments);
-    const auto elements = attribute<std::vector<std::string>>(names::elements);
-    const auto material_names = attribute<std::vector<std::string>>(names::material_names);
-    for (std::size_t i = 0; i < std::max<std::size_t>(1, moments.size()); ++i) {
-      materials.push_back(
-          {static_cast<std::int32_t>(i), i < moments.size() ? moments[i] : 1,
-           i < elements.size() ? elements[i] : "Ag",
-           i < material_names.size() ? material_names[i] : "material" + std::to_string(i)});
-    }
-    for (const std::int64_t rows : attribute<std::vector<std::int64_t>>(names::rows)) {
+    describe_materials();
+    for (const std::int64_t rows : attribute_list<std::int64_t>(names::rows)) {
       rows_of_file.push_back(static_cast<std::uint64_t>(rows));
     }
-    const auto snapshots = attribute<std::vector<std::int64_t>>(names::snapshots);
+    const auto snapshots = attribute_list<std::int64_t>(names::snapshots);
     if (snapshots.size() == frames && is_ascending(snapshots)) {
       numbers.assign(snapshots.begin(), snapshots.end());
     }
     has_times = frames > 0 && std::isfinite(input_.time(0));
-    has_temperatures = has(names::temperature, 1);
-    was_text = attribute<bool>(names::text);
-    was_legacy = attribute<std::string>(names::mode) == vampire::mode_name(vampire::Mode::legacy);
-    const auto box = attribute<std::vector<double>>(names::box);
+    require_shapes();
+    has_temperatures = is_there(names::temperature);
+    const auto text = attribute_list<std::int64_t>(names::text);
+    was_text = !text.empty() && text[0] != 0;
+    const auto mode = attribute_list<std::string>(names::mode);
+    was_legacy = !mode.empty() && mode[0] == vampire::mode_name(vampire::Mode::legacy);
+    const auto box = attribute_list<double>(names::box);
     std::copy_n(box.begin(), std::min(box.size(), box_angstrom.size()), box_angstrom.begin());
   }
 
@@ -134,7 +162,7 @@ class FileSource : public SpinSource {
     const auto temperature = of_step(names::temperature, 1, frame);
     std::copy(field.begin(), field.end(), meta.field_t.begin());
     meta.temperature_k = temperature[0];
-    if (has(names::magnetisation, 1)) {
+    if (is_there(names::magnetisation)) {
       const auto m = rows<double>(names::magnetisation, 1, frame, 0, 3);
       for (std::size_t i = 0; i < 3; ++i) {
         vampire::append_number(meta.magnetisation[i], m[i]);
@@ -171,13 +199,68 @@ class FileSource : public SpinSource {
   const model::Definition& definition(const std::string& name) const {
     return input_.variables()[input_.find(name)].definition;
   }
+  bool is_there(const std::string& name) const {
+    return std::any_of(input_.variables().begin(), input_.variables().end(),
+                       [&](const auto& v) { return v.definition.name == name; });
+  }
+  /// Error format where a variable that is known by its name has another shape: what it says would
+  /// not be read.
+  void require_shape(const char* name, const model::Dims& wanted) const {
+    if (is_there(name) && !(definition(name).shape == wanted) &&
+        !(wanted == model::Dims{1} && definition(name).shape.empty())) {
+      throw Error(Code::format, input_.path() + ": " + name + " has the shape " +
+                                    definition(name).shape.text() + ", and should have " +
+                                    wanted.text() + ": give it another name");
+    }
+  }
+  void require_shapes() const {
+    require_shape(names::material, {atoms});
+    require_shape(names::category, {atoms});
+    require_shape(names::nm_material, {non_magnetic_atoms});
+    require_shape(names::nm_category, {non_magnetic_atoms});
+    require_shape(names::field, {3});
+    require_shape(names::temperature, {1});
+    require_shape(names::magnetisation, {3});
+  }
+  void describe_materials() {
+    const auto moments = attribute_list<double>(names::moments);
+    const auto elements = attribute_list<std::string>(names::elements);
+    const auto material_names = attribute_list<std::string>(names::material_names);
+    const std::size_t count =
+        std::max({std::size_t{1}, moments.size(), elements.size(), material_names.size()});
+    require_count(names::moments, moments.size(), count);
+    require_count(names::elements, elements.size(), count);
+    require_count(names::material_names, material_names.size(), count);
+    for (std::size_t i = 0; i < count; ++i) {
+      materials.push_back(
+          {static_cast<std::int32_t>(i), moments.empty() ? 1 : moments[i],
+           elements.empty() ? "Ag" : elements[i],
+           material_names.empty() ? "material" + std::to_string(i) : material_names[i]});
+    }
+  }
+  /// Error format where an attribute has values, and not as many as wanted.
+  void require_count(const char* name, std::size_t values, std::size_t wanted) const {
+    if (values != 0 && values != wanted) {
+      refuse(name, std::to_string(values) + " values, and should have " + std::to_string(wanted));
+    }
+  }
+  [[noreturn]] void refuse(const std::string& name, const std::string& has) const {
+    throw Error(Code::format, input_.path() + ": attribute " + name + " has " + has);
+  }
+  /// The values of an attribute of the file, whatever type other programs gave it: a value alone is
+  /// a list of one. Empty: there is none. Error format where T cannot hold them.
   template <class T>
-  T attribute(const std::string& name) const {
+  std::vector<T> attribute_list(const std::string& name) const {
     for (const model::Attribute& attribute : input_.attributes()) {
       if (attribute.owner.empty() && attribute.name == name) {
-        if (const T* value = std::get_if<T>(&attribute.value)) {
-          return *value;
+        auto values =
+            std::visit([](const auto& held) { return list_of<T>(held); }, attribute.value);
+        if (!values) {
+          refuse(name, std::is_same_v<T, std::string>    ? "no text"
+                       : std::is_same_v<T, std::int64_t> ? "no integers"
+                                                         : "no numbers");
         }
+        return *values;
       }
     }
     return {};
@@ -190,6 +273,8 @@ class FileSource : public SpinSource {
     model::Box box{{first}, {count}};
     if (definition(name).shape.rank() == 2) {
       box = {{first, 0}, {count, columns}};
+    } else if (definition(name).shape.empty()) {
+      box = {};
     }
     input_.get(commit::dense_request(variable, step, box,
                                      reinterpret_cast<std::byte*>(values.data()), type_of<T>()));
@@ -207,13 +292,11 @@ class FileSource : public SpinSource {
   }
   /// A variable with steps, or an attribute of the whole run, or zeros.
   std::vector<double> of_step(const char* name, std::uint64_t count, std::uint32_t frame) {
-    if (has(name, 1)) {
+    if (is_there(name)) {
       return rows<double>(name, 1, frame, 0, count);
     }
-    std::vector<double> values = attribute<std::vector<double>>(name);
-    if (values.empty()) {
-      values.push_back(attribute<double>(name));
-    }
+    std::vector<double> values = attribute_list<double>(name);
+    require_count(name, values.size(), count);
     values.resize(count);
     return values;
   }

@@ -144,7 +144,7 @@ class Texts(unittest.TestCase):
                 self.assertFalse(os.path.exists(target))
 
     def trajectory(self, *parts):
-        """Records of [(time, [(id, type, x, y, z)])], one a part, with places of double precision."""
+        """Records of [(time, [(id, type, x, y, z)])], one a part; places of double precision."""
         folder = new_path("")
         os.makedirs(folder)
         with open(os.path.join(folder, "traj.template"), "w", encoding="ascii") as file:
@@ -155,7 +155,8 @@ class Texts(unittest.TestCase):
                 for step, (time, rows) in enumerate(groups):
                     file.write(f"{step + 2**17:6}{time:10.3f}{len(rows):6}\n")
                     for one, kind, *place in rows:
-                        file.write(f"{one:6}{kind:4}" + "".join(f"{x:22.17f}" for x in place) + "\n")
+                        places = "".join(f"{x:22.17f}" for x in place)
+                        file.write(f"{one:6}{kind:4}{places}\n")
         records = new_path("")
         result = sluice("convert", os.path.join(folder, "traj.template"), records)
         self.assertEqual(result.returncode, FINE, result.stderr)

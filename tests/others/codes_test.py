@@ -150,3 +150,62 @@ def test_atoms_that_move_are_refused(tmp_path):
     for name in ("a.xyz", "a.txt"):
         assert "coordinates changes from step to step" in refused("convert", source,
                                                                   tmp_path / name)
+
+
+def spins_file(path, attributes, **variables):
+    """Two atoms of the material 0 in two frames."""
+    with library.open(path, "w", log="off") as out:
+        out.put("coordinates", np.arange(6.0).reshape(2, 3))
+        out.attrs.update(attributes)
+        for frame in range(2):
+            with out.step(time=frame):
+                out.put("spins", np.tile([0.0, 0.0, 1.0], (2, 1)))
+                for name, values in variables.items():
+                    out.put(name, values[frame])
+
+
+def meta_of(folder, frame=0):
+    return (folder / f"spins-{frame:08}.meta").read_text(encoding="ascii")
+
+
+@pytest.mark.parametrize("ending", [".h5", ".nc", ".zarr"])
+@pytest.mark.parametrize("form", [lambda x: x, lambda x: [x]])
+def test_attributes_of_spins_in_any_form(tmp_path, ending, form):
+    source = tmp_path / f"spins{ending}"
+    attributes = {"moment_mub": form(np.float32(1.5)), "element": form("Fe"),
+                  "material_name": form("Iron"), "temperature_k": form(np.int32(300)),
+                  "field_t": np.array([0, 0, 2])}
+    spins_file(source, attributes)
+    sluice("convert", source, tmp_path / "folder", "--format", "vampire")
+    meta = (tmp_path / "folder/atoms-coords.meta").read_text(encoding="ascii").split("\n")
+    material = meta[meta.index("Number of materials: 1") + 1]
+    assert [word.strip() for word in material.split("\t")] == ["0", "1.5", "Fe", "Iron"]
+    lines = meta_of(tmp_path / "folder").split("\n")
+    assert "Temperature: 300" in lines and "Field: 0\t0\t2" in lines
+
+
+def test_the_temperature_of_spins_may_be_a_number_of_each_step(tmp_path):
+    source = tmp_path / "spins.h5"
+    spins_file(source, {}, temperature_k=np.array([12.5, 13.5]))
+    sluice("convert", source, tmp_path / "folder", "--format", "vampire")
+    for frame, wanted in enumerate((12.5, 13.5)):
+        assert f"Temperature: {wanted}\n" in meta_of(tmp_path / "folder", frame)
+
+
+@pytest.mark.parametrize("attributes, why", [
+    ({"moment_mub": "1.72"}, "attribute moment_mub has no numbers"),
+    ({"element": 26}, "attribute element has no text"),
+    ({"moment_mub": [1.0, 2.0], "element": "Fe"}, "attribute element has 1 values"),
+    ({"field_t": 1.5}, "attribute field_t has 1 values, and should have 3"),
+    ({"vampire_snapshots": [0.5, 1.5]}, "attribute vampire_snapshots has no integers")])
+def test_attributes_of_spins_that_say_something_else_are_refused(tmp_path, attributes, why):
+    source = tmp_path / "spins.h5"
+    spins_file(source, attributes)
+    assert why in refused("convert", source, tmp_path / "folder", "--format", "vampire")
+
+
+def test_variables_of_spins_of_another_shape_are_refused(tmp_path):
+    source = tmp_path / "spins.h5"
+    spins_file(source, {}, temperature_k=np.zeros((2, 4)))
+    assert "temperature_k has the shape (4), and should have (1)" in refused(
+        "convert", source, tmp_path / "folder", "--format", "vampire")
