@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <variant>
 
 #include "commit/tools/fills.hpp"
 #include "layout/portion.hpp"
 #include "model/convert.hpp"
+#include "model/kinds.hpp"
 #include "sluice/error.hpp"
 #include "text/selection.hpp"
 
@@ -17,44 +23,108 @@ namespace {
 using model::Box;
 using model::Dims;
 
-/// Values that stand for missing ones.
+/// Elements as doubles.
+void widen(std::span<const std::byte> elements, const Type& type, std::vector<double>& values) {
+  const Dims count = Dims::filled(1, elements.size() / type.bytes);
+  const Box all{Dims::filled(1, 0), count};
+  values.resize(count[0]);
+  model::unpack(
+      elements, type, all, all,
+      {reinterpret_cast<std::byte*>(values.data()), type_of<double>(), count, Dims::filled(1, 0)},
+      true);
+}
+
+/// Elements that stand for missing ones.
 class Missing {
  public:
-  Missing(const commit::Input& input, const model::Definition& definition) {
-    for (const std::vector<std::byte>& element : commit::missing_elements(input, definition)) {
-      const Dims one = Dims::filled(1, 1);
-      const Box box{Dims::filled(1, 0), one};
-      model::unpack(element, definition.type, box, box,
-                    {reinterpret_cast<std::byte*>(&values_.emplace_back()), type_of<double>(), one,
-                     Dims::filled(1, 0)},
-                    true);
-    }
-  }
-  void replace(std::vector<double>& values) const {
-    for (const double missing : values_) {
-      std::replace(values.begin(), values.end(), missing, std::nan(""));
+  Missing(const commit::Input& input, const model::Definition& definition)
+      : type_(definition.type), elements_(commit::missing_elements(input, definition)) {}
+
+  /// Integers are compared before they are doubles, in which neighbours may be equal; zeros of
+  /// both signs are one.
+  void replace(std::span<const std::byte> elements, std::vector<double>& values) const {
+    std::vector<double> one;
+    for (const std::vector<std::byte>& missing : elements_) {
+      if (model::is_floating(type_.kind)) {
+        widen(missing, type_, one);
+        std::replace(values.begin(), values.end(), one[0], std::nan(""));
+        continue;
+      }
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (std::memcmp(elements.data() + i * type_.bytes, missing.data(), type_.bytes) == 0) {
+          values[i] = std::nan("");
+        }
+      }
     }
   }
 
  private:
-  std::vector<double> values_;
+  Type type_;
+  std::vector<std::vector<std::byte>> elements_;
 };
 
-/// Calls visit(box, values) for one part after the other; missing values are NaN.
+/// The value of an attribute that is a number, also one that is alone in a list.
+struct NumberIn {
+  template <class T>
+  std::optional<double> operator()(const T& value) const {
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+      return static_cast<double>(value);
+    } else {
+      return std::nullopt;
+    }
+  }
+  template <class T>
+  std::optional<double> operator()(const std::vector<T>& values) const {
+    return values.size() == 1 ? (*this)(values[0]) : std::nullopt;
+  }
+};
+
+/// Packed values of the CF conventions: the unit is that of the unpacked ones.
+class Packing {
+ public:
+  Packing(const commit::Input& input, const std::string& variable) {
+    for (const std::size_t i : input.attributes_of(variable)) {
+      const model::Attribute& attribute = input.attributes()[i];
+      if (attribute.name == "scale_factor") {
+        scale_ = std::visit(NumberIn{}, attribute.value);
+      } else if (attribute.name == "add_offset") {
+        offset_ = std::visit(NumberIn{}, attribute.value);
+      }
+    }
+  }
+  void unpack(std::vector<double>& values) const {
+    if (!scale_ && !offset_) {
+      return;
+    }
+    for (double& value : values) {
+      value = value * scale_.value_or(1) + offset_.value_or(0);
+    }
+  }
+
+ private:
+  std::optional<double> scale_;
+  std::optional<double> offset_;
+};
+
+/// Calls visit(box, values) for one part after the other: unpacked values, NaN where they are
+/// missing.
 template <class Visit>
 void for_each_part(commit::Input& input, std::uint32_t variable, std::uint64_t step, const Box& box,
                    Visit&& visit) {
   if (box.volume() == 0) {
     return;
   }
-  const Missing missing(input, input.variables()[variable].definition);
+  const model::Definition& definition = input.variables()[variable].definition;
+  const Missing missing(input, definition);
+  const Packing packing(input, definition.name);
+  std::vector<std::byte> elements;
   std::vector<double> values;
   layout::for_each_part(box, sizeof(double), layout::portion_bytes, [&](const Box& part) {
-    values.resize(part.volume());
-    const model::Memory memory{reinterpret_cast<std::byte*>(values.data()), type_of<double>(),
-                               part.count, Dims::filled(part.count.rank(), 0)};
-    input.get({variable, step, part, memory, true});
-    missing.replace(values);
+    elements.resize(part.volume() * definition.type.bytes);
+    input.get(commit::dense_request(variable, step, part, elements.data(), definition.type));
+    widen(elements, definition.type, values);
+    missing.replace(elements, values);
+    packing.unpack(values);
     visit(part, values);
   });
 }

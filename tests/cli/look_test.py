@@ -114,6 +114,37 @@ class Look(unittest.TestCase):
         for least, most in ((0, field[field <= 0.5].max()), (0, field[:25].max()), (0, 255)):
             self.assertRegex(text, f"<td>{least}</td><td>[0-9.]+</td><td>{most:.6g}</td>")
 
+    def test_packed_values_are_unpacked(self):
+        target = new_path(".nc")
+        packed = numpy.arange(-1000, 1000, dtype="i2").reshape(40, 50)
+        packed[0, 0] = -32768
+        with netCDF4.Dataset(target, "w") as file:
+            file.set_auto_maskandscale(False)
+            for name, count in (("y", 40), ("x", 50)):
+                file.createDimension(name, count)
+            made = file.createVariable("t2m", "i2", ("y", "x"), fill_value=-32768)
+            made.scale_factor, made.add_offset, made.units = 0.25, 280.0, "K"
+            made.set_auto_maskandscale(False)
+            made[:] = packed
+        with netCDF4.Dataset(target) as file:
+            values = file["t2m"][:]
+        self.assertEqual((values.min(), values.max(), values.count()), (30.25, 529.75, 1999))
+        self.assertIn(f"<td>30.25</td><td>{values.mean():.6g}</td><td>529.75</td><td>1</td>",
+                      self.report(target))
+        whole = self.plot(target, "t2m", "--range", "30.25", "529.75")
+        self.assertTrue(numpy.array_equal(self.plot(target, "t2m"), whole))
+
+    def test_neighbours_of_a_missing_value_are_values(self):
+        """As doubles, these integers are equal."""
+        target, missing = new_path(), 2**60 + 1
+        values = numpy.array([2**60, missing, 2**60 + 2, missing, 2**60 - 1], "i8")
+        with h5py.File(target, "w") as file:
+            for name in ("signed", "unsigned"):
+                file[name] = values.astype("i8" if name == "signed" else "u8")
+                file[name].attrs["_FillValue"] = values[1]
+        text = self.report(target)
+        self.assertEqual(len(re.findall(r"<td>1.15292e\+18</td><td>2</td>", text)), 2, text)
+
     def test_lines_stay_in_their_frame(self):
         target = new_path()
         line = numpy.full(1000, 0.5)
