@@ -165,7 +165,12 @@ nlohmann::ordered_json one_json(const T& value) {
     if (!std::isfinite(value)) {
       return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
     }
-    return std::stod(one_text(value));  // 0.1F as 0.1, not as 0.10000000149011612
+  }
+  if constexpr (std::is_same_v<T, float>) {  // 0.1F as 0.1, not as 0.10000000149011612
+    const std::string digits = one_text(value);
+    double shortest = value;
+    std::from_chars(digits.data(), digits.data() + digits.size(), shortest);
+    return shortest;
   }
   return value;
 }

@@ -153,6 +153,21 @@ class Ls(unittest.TestCase):
         self.assertEqual((particles["shape"], particles["bytes"]), ([15, 2], 30 * 16))
         self.assertRegex(sluice("ls", "varying.h5").stdout, r"particles +float64 +0\.\.15 x 2 ")
 
+    def test_numbers_as_small_as_they_can_be(self):
+        target = new_path()
+        values = {"double": 5e-324, "float": numpy.float32(1e-45), "max": 1.5e308}
+        with h5py.File(target, "w") as file:
+            file["x"] = numpy.array([2.5e-310, -5e-324])
+            for name, value in values.items():
+                file["x"].attrs[name] = value
+            file["x"].attrs["list"] = [1e-320, 0.1]
+        result = sluice("ls", target, "--json")
+        self.assertEqual(result.returncode, FINE, result.stderr)
+        found = json.loads(result.stdout)["variables"][0]["attributes"]
+        self.assertEqual(found, {**values, "float": 1e-45, "list": [1e-320, 0.1]})
+        result = sluice("dump", target, "x", "--json")
+        self.assertEqual(result.returncode, FINE, result.stderr)
+
     def test_a_set_of_parts(self):
         told = self.check_title("set.h5", "hdf5", "HDF5, a set of 3 parts", True)
         sizes = [os.path.getsize(path(part["path"])) for part in told["parts"]]
