@@ -1,5 +1,6 @@
 """Fill values of every type: written, read, converted and compared exactly, whoever set them."""
 
+import json
 import os
 import subprocess
 
@@ -274,7 +275,7 @@ MISSING = {"i2": -999, "i4": -999, "u4": 2**32 - 3, "i8": -(2**60) - 1, "f4": -9
 
 @pytest.mark.parametrize("ending", ENGINES)
 def test_the_attribute_and_not_the_fill_value_of_the_dataset_is_missing(tmp_path, ending):
-    """h5py's fillvalue is what elements read as that are not there; xarray goes by the attribute."""
+    """The fillvalue of h5py is what absent elements read as; xarray goes by the attribute."""
     source, target = tmp_path / "foreign.h5", tmp_path / f"copy.{ending}"
     with h5py.File(source, "w") as data:
         for dtype, missing in MISSING.items():
@@ -317,3 +318,26 @@ def test_a_merged_set_keeps_the_attribute_and_what_is_not_there(tmp_path, ending
         assert data["v"][...].tolist() == [-1, 1, -999, -1]
     with xarray.open_dataset(target, engine=ENGINES[ending]) as data:
         assert np.isnan(data["v"].values).tolist() == [False, False, True, False]
+
+
+@pytest.mark.parametrize("ending", ENGINES)
+def test_the_default_of_uint64_is_a_fill_value_where_it_was_asked_for(tmp_path, ending):
+    source, target = tmp_path / "foreign.nc", tmp_path / f"copy.{ending}"
+    missing = 2**64 - 2
+    with netCDF4.Dataset(source, "w") as data:
+        data.createDimension("x", 3)
+        for name, fill in (("asked", missing), ("larger", 2**64 - 1), ("default", None)):
+            made = data.createVariable(name, "u8", ("x",), fill_value=fill)
+            made[:] = np.array([1, 2, fill or missing], "u8")
+    assert json.loads(command("ls", source, "--json").stdout)["unread_attributes"] == []
+    for _ in range(2):  # also from a file of Sluice
+        run = command("convert", source, target)
+        assert run.returncode == 0, run.stderr
+        for name in ("asked", "larger", "default"):
+            wanted = [1, 2, 2**64 - 1 if name == "larger" else missing]
+            assert stored(target, name).tolist() == wanted
+        with xarray.open_dataset(target, engine=ENGINES[ending]) as data:
+            for name in ("asked", "larger", "default"):
+                mask = np.isnan(data[name].values)
+                assert mask.tolist() == [False, False, name != "default"], name
+        source, target = target, tmp_path / f"again.{ending}"

@@ -19,7 +19,8 @@ namespace {
 
 constexpr const char* attribute_name = "_FillValue";
 
-/// NC_FILL_BYTE and the others of netcdf.h; null: of a type that netCDF has not.
+/// NC_FILL_BYTE and the others of netcdf.h; null: of a type that netCDF has not, and of uint64, of
+/// which the reader of HDF5 knows whether it was asked for (hdf5/fill).
 std::optional<Fill> default_of_netcdf(Kind kind) {
   constexpr float floating = 9.9692099683868690e+36F;
   switch (kind) {
@@ -37,8 +38,6 @@ std::optional<Fill> default_of_netcdf(Kind kind) {
       return Fill(std::uint32_t{4294967295});
     case Kind::i64:
       return Fill(std::int64_t{-9223372036854775806});
-    case Kind::u64:
-      return Fill(std::uint64_t{18446744073709551614U});
     case Kind::f32:
     case Kind::f64:
       return Fill(floating);
@@ -121,8 +120,7 @@ bool is_said_anew(const model::Attribute& attribute, const model::Definition& de
     return model::is_floating(definition.type.kind) && !one.empty() &&
            model::value_text(one.data(), definition.type) == "nan";
   };
-  return element &&
-         (*element == definition.fill || (is_nan(*element) && is_nan(definition.fill)));
+  return element && (*element == definition.fill || (is_nan(*element) && is_nan(definition.fill)));
 }
 
 std::vector<std::byte> fill_of(const Input& input, const model::Definition& definition) {
@@ -160,8 +158,7 @@ void forget_default_fill(const Input& input, model::Definition& definition) {
   }
   const std::optional<Fill> fill = default_of_netcdf(definition.type.kind);
   const auto element = fill ? model::fill_bytes(*fill, definition.type) : std::nullopt;
-  if (definition.fill.empty() ||
-      (element && model::fill_element(*element) == definition.fill)) {
+  if (definition.fill.empty() || (element && model::fill_element(*element) == definition.fill)) {
     forget_fill(definition);
   }
 }

@@ -6,6 +6,7 @@
 
 #include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/dataset_facts.hpp"
+#include "layout/hdf5/fill.hpp"
 #include "layout/hdf5/scales.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/openpmd/attributes.hpp"
@@ -67,7 +68,9 @@ herr_t take_attribute(hid_t object, const char* name, const H5A_info_t*, void* i
     }
     auto value = read_attribute(object, name);
     if (!value) {
-      found.unread->push_back({what + ": attribute " + name, why_unread(object, name)});
+      if (!is_large_fill(object, name)) {
+        found.unread->push_back({what + ": attribute " + name, why_unread(object, name)});
+      }
     } else {
       if (is_list_of_lists(object, name)) {
         found.unread->push_back({what + ": attribute " + name, "its dimensions: kept as a list"});

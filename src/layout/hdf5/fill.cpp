@@ -1,6 +1,7 @@
 #include "layout/hdf5/fill.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "layout/hdf5/types.hpp"
@@ -10,6 +11,8 @@
 namespace sluice::layout::hdf5 {
 
 namespace {
+
+constexpr const char* attribute_name = "_FillValue";
 
 /// One element as dense file bytes.
 std::vector<std::byte> element_of(const model::Definition& definition) {
@@ -44,6 +47,41 @@ void read_fill(hid_t creation_list, hid_t type, model::Definition& definition) {
   definition.fill = model::fill_element(element);
 }
 
+void forget_default_of_uint64(hid_t dataset, model::Definition& definition) {
+  constexpr std::uint64_t default_of_netcdf = 18446744073709551614U;  // NC_FILL_UINT64
+  if (definition.partial && definition.type.kind == Kind::u64 &&
+      definition.fill == *model::fill_bytes(default_of_netcdf, definition.type) &&
+      !is_yes(H5Aexists(dataset, attribute_name), definition.name)) {
+    definition.partial = false;  // its fill value stays what absent chunks read as
+  }
+}
+
+bool is_large_fill(hid_t object, const std::string& attribute) {
+  if (attribute != attribute_name || H5Iget_type(object) != H5I_DATASET) {
+    return false;
+  }
+  const Handle held = own(H5Aopen(object, attribute_name, H5P_DEFAULT), attribute);
+  const Handle space = own(H5Aget_space(held.get()), attribute);
+  const Handle list = own(H5Dget_create_plist(object), attribute);
+  const Handle stored = own(H5Dget_type(object), attribute);
+  H5D_fill_value_t state = H5D_FILL_VALUE_UNDEFINED;
+  check(H5Pfill_value_defined(list.get(), &state), attribute);
+  const auto is_uint64 = [](hid_t type) {
+    const auto known = stored_type(type);
+    return known && known->type.kind == Kind::u64;
+  };
+  const Handle type = own(H5Aget_type(held.get()), attribute);
+  if (state != H5D_FILL_VALUE_USER_DEFINED || !is_uint64(type.get()) || !is_uint64(stored.get()) ||
+      checked(H5Sget_simple_extent_npoints(space.get()), attribute) != 1) {
+    return false;
+  }
+  std::uint64_t said = 0;
+  std::uint64_t fill = 0;
+  check(H5Aread(held.get(), H5T_NATIVE_UINT64, &said), attribute);
+  check(H5Pget_fill_value(list.get(), H5T_NATIVE_UINT64, &fill), attribute);
+  return said == fill;
+}
+
 void write_fill_attribute(hid_t dataset, const model::Definition& definition) {
   if (!model::is_real(definition.type.kind)) {
     return;
@@ -51,7 +89,7 @@ void write_fill_attribute(hid_t dataset, const model::Definition& definition) {
   const Handle type = file_type(definition.type);
   const Handle space = dataspace({1});
   const Handle attribute =
-      own(H5Acreate2(dataset, "_FillValue", type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
+      own(H5Acreate2(dataset, attribute_name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
           definition.name);
   check(H5Awrite(attribute.get(), type.get(), element_of(definition).data()), definition.name);
 }

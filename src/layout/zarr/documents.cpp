@@ -165,12 +165,23 @@ class Nodes {
   std::unordered_set<std::string> names_;
 };
 
+/// A fill value that attributes do not hold, so that it is none of them (zarr/fill_value).
+std::optional<Json> large_fill(const model::Definition& definition) {
+  if (!definition.partial || definition.type.kind != Kind::u64 || fill_attribute(definition)) {
+    return std::nullopt;
+  }
+  return fill_json(definition.fill, definition.type);
+}
+
 Json nodes_of(const Manifest& manifest, const NodeAttributes& attributes_of) {
   Nodes nodes(manifest, attributes_of);
   for (const Stored& stored : manifest.arrays) {
     const std::string& name = stored.definition.name;
     nodes.put_groups(name);
     Json attributes = attributes_of.of(name, &stored.definition.type);
+    if (const auto fill = large_fill(stored.definition); fill && !attributes.contains(fill_name)) {
+      attributes[fill_name] = *fill;
+    }
     if (stored.definition.varying) {
       attributes[varying_attribute] = length_name(name);
     }
