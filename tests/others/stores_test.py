@@ -347,19 +347,22 @@ def test_attributes_without_a_counterpart_are_listed(tmp_path):
     root = zarr.open_group(path, mode="w")
     array = root.create_array("g/x", data=np.arange(3.0))
     array.attrs.update({"object": {"a": 1}, "objects": [{"a": 1}], "mixed": [1, "a"], "null": None,
-                        "empty": [], "large": 2**63, "larges": [1, 2**64 - 1], "n": 2**63 - 1})
+                        "empty": [], "large": 2**63, "larges": [1, 2**64 - 1], "n": 2**63 - 1,
+                        "inexact": [2**60 + 1, 0.5], "exact": [2**60, 0.5]})
     root.attrs["root"] = {}
     kinds = {"the file: attribute root": "an object of JSON",
              "g/x: attribute object": "an object of JSON", "g/x: attribute null": "null",
              "g/x: attribute objects": "a list of objects, of lists, or of several types",
              "g/x: attribute mixed": "a list of objects, of lists, or of several types",
+             "g/x: attribute inexact": "a list of objects, of lists, or of several types",
              "g/x: attribute empty": "an empty list",
              "g/x: attribute large": "numbers above 2^63 - 1",
              "g/x: attribute larges": "numbers above 2^63 - 1"}
     told = json.loads(sluice("ls", path, "--json"))
     assert {entry["name"]: entry["type"] for entry in told["unread_attributes"]} == kinds
     with library.open(path) as file:
-        assert dict(file["g/x"].attrs.items()) == {"n": 2**63 - 1}
+        found = dict(file["g/x"].attrs.items())
+        assert found.pop("exact").tolist() == [2**60, 0.5] and found == {"n": 2**63 - 1}
     done = run("convert", path, tmp_path / "copy.h5")
     assert done.returncode == 1
     assert all(f"left out: {name} ({kind})" in done.stderr for name, kind in kinds.items())

@@ -308,6 +308,16 @@ bool is_real(const Json& json) {
   return is_exact && (!std::isfinite(value) || static_cast<double>(static_cast<T>(value)) == value);
 }
 
+/// A number that a double holds as it is.
+bool is_exact(const Json& json) {
+  if (!json.is_number_integer()) {
+    return json.is_number();
+  }
+  const auto value = json.get<double>();
+  return is_integer<std::int64_t>(json) && value < 0x1p63 &&
+         static_cast<std::int64_t>(value) == json.get<std::int64_t>();
+}
+
 bool are(const Json& json, bool (*is)(const Json&)) { return json.is_array() && all_are(json, is); }
 
 /// Nothing where the JSON is no value of that kind.
@@ -363,7 +373,7 @@ std::optional<model::AttributeValue> value_of(const Json& json, std::optional<Va
   if (all_are(json, is_integer<std::int64_t>)) {
     return vector_of<std::int64_t>(json);
   }
-  if (all_are(json, [](const Json& one) { return one.is_number() && !is_large(one); })) {
+  if (all_are(json, is_exact)) {
     return vector_of<double>(json);
   }
   if (all_are(json, [](const Json& one) { return one.is_string(); })) {
