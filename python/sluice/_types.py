@@ -54,7 +54,7 @@ def storable(dtype: Any) -> np.dtype:
     dtype = np.dtype(dtype)
     if dtype.kind == "U":
         return np.dtype(f"S{max(1, dtype.itemsize)}")
-    return dtype.newbyteorder("=")
+    return dtype if dtype.kind == "T" else dtype.newbyteorder("=")
 
 
 def as_dense(data: Any) -> np.ndarray:
@@ -65,6 +65,8 @@ def as_dense(data: Any) -> np.ndarray:
         raise Error(Code.INVALID_ARGUMENT, f"{int(mask.sum())} elements are masked: fill them "
                                            "first (data.filled(value))")
     array = np.asarray(plain)
+    if isinstance(plain, (list, tuple)):
+        _require_kept(plain, array)
     if array.dtype.kind == "U":
         array = np.char.encode(array, "utf-8", "surrogateescape")
     if array.dtype.kind == "S" and array.dtype.itemsize == 0:
@@ -72,6 +74,21 @@ def as_dense(data: Any) -> np.ndarray:
     wanted = storable(array.dtype)
     # ascontiguousarray makes scalars one-dimensional
     return np.ascontiguousarray(array, dtype=wanted).reshape(array.shape)
+
+
+def _require_kept(values: Any, array: np.ndarray) -> None:
+    """Error TYPE_MISMATCH where numpy has made texts of numbers, or rounded integers, to give all
+    of a list one type."""
+    if array.dtype.kind not in "USfc":
+        return
+    for one in np.asarray(values, dtype=object).flat:
+        is_text = isinstance(one, (str, bytes))
+        is_rounded = (not is_text and isinstance(one, (int, np.integer)) and
+                      array.dtype.kind in "fc" and int(array.dtype.type(one).real) != int(one))
+        if is_rounded or is_text != (array.dtype.kind in "US"):
+            raise Error(Code.TYPE_MISMATCH,
+                        f"{one!r} is not kept in a list that numpy takes for {array.dtype}: give "
+                        "values of one type, or an array")
 
 
 def without_mask(data: Any) -> Tuple[Any, Optional[np.ndarray]]:
@@ -96,6 +113,8 @@ def hand_over(read: np.ndarray, out: np.ndarray) -> None:
     library knows; nothing where they are the same."""
     if read is not out:
         out[...] = as_text(read, out.dtype) if out.dtype.kind == "U" else read
+    if isinstance(out, np.ma.MaskedArray):
+        out.mask = np.ma.nomask  # all elements have been read
 
 
 def as_ids(ids: Any) -> np.ndarray:

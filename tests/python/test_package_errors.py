@@ -369,6 +369,47 @@ def test_several_ranks_without_a_communicator_do_not_write_one_file(tmp_path, mo
         sluice.open(path, "w", comm="world")
 
 
+def test_lists_of_several_types_are_not_changed_to_one(tmp_path):
+    for wrong, kept in (([1, "a"], [1, 2]), ([2**53 + 1, 0.5], [2**53, 0.5]),
+                        ([1, 2**63 + 1], [1, 2**63]), ([[1.0, 2], [2**60 + 1, 3]], [[1.0, 2]]),
+                        (["a", 1.5], ["a", "1.5"])):
+        with sluice.open(tmp_path / "lists.h5", "w", **QUICK) as out:
+            out.put("kept", kept)
+            if np.ndim(kept) == 1 and 2**63 not in kept:
+                out.attrs["kept"] = kept
+            out.flush()
+            with fails(Code.TYPE_MISMATCH, "is not kept in a list", "one type"):
+                out.put("wrong", wrong)
+            with fails(Code.TYPE_MISMATCH, "is not kept in a list"):
+                out.attrs["wrong"] = wrong
+            with fails(Code.TYPE_MISMATCH):
+                out.flush()
+        with sluice.open(tmp_path / "lists.h5") as f:
+            assert f["kept"][...].tolist() == kept
+
+
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="numpy 1 has no StringDType")
+def test_texts_of_any_length_are_refused_by_their_type(tmp_path):
+    with sluice.open(tmp_path / "texts.h5", "w", **QUICK) as out:
+        with fails(Code.TYPE_MISMATCH, "StringDType"):
+            out.put("x", np.array(["a", "bcd"], dtype=np.dtypes.StringDType()))
+        with fails(Code.TYPE_MISMATCH):
+            out.flush()
+
+
+def test_what_is_read_into_a_masked_array_is_there(tmp_path):
+    with sluice.open(tmp_path / "x.h5", "w", **QUICK) as out:
+        out.put("x", np.arange(3.0))
+    with sluice.open(tmp_path / "x.h5") as f:
+        for dtype in ("f8", ">f8"):
+            into = np.ma.array(np.zeros(3, dtype), mask=[False, True, False])
+            assert f["x"].get(out=into).tolist() == [0, 1, 2]
+        f["x"].get(out=into, deferred=True)
+        into[0] = np.ma.masked
+        f.perform_gets()
+        assert into.tolist() == [0, 1, 2]
+
+
 def test_masked_elements_are_filled_or_refused(tmp_path):
     path = tmp_path / "masked.h5"
     values = np.ma.masked_greater(np.arange(6.0), 3)
