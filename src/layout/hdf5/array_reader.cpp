@@ -259,10 +259,10 @@ void ArrayReader::take_fill_attribute() {
   const Handle attribute = own(H5Aopen(dataset_, attribute_name, H5P_DEFAULT), attribute_name);
   const Handle space = own(H5Aget_space(attribute.get()), attribute_name);
   const Handle type = own(H5Aget_type(attribute.get()), attribute_name);
-  const H5T_class_t kind = H5Tget_class(type.get());
-  if (checked(H5Sget_simple_extent_npoints(space.get()), attribute_name) != 1 ||
-      (kind != H5T_INTEGER && kind != H5T_FLOAT)) {
-    return;
+  const auto held = stored_type(type.get());
+  if (checked(H5Sget_simple_extent_npoints(space.get()), attribute_name) != 1 || !held ||
+      !(held->type == definition.type)) {
+    return;  // of another type it is not Sluice's, and the variable may not hold its value
   }
   std::vector<std::byte> element(definition.type.bytes);
   check(H5Aread(attribute.get(), file_type(definition.type).get(), element.data()), attribute_name);
