@@ -1,7 +1,11 @@
-// A file that is moved or removed while it is written: the next step fails on every rank, instead
-// of going into a file that nobody finds.
+// A file that is moved, removed or replaced while it is written: the next step fails on every rank,
+// instead of going into a file that nobody finds, or into one that another program writes.
+#include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
+#include <thread>
 
 #include "api/file/file_impl.hpp"
 #include "storage/scratch.hpp"
@@ -34,6 +38,18 @@ class RemovedFile : public testing::TestWithParam<Case> {
     Step step = out.begin_step();
     giver.put(step, v, key, shape, slab(shape, rank, ranks));
     step.end();
+  }
+
+  static std::string content_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  /// As h5repack and mv do: a copy takes the name.
+  std::string put_copy_in_its_place() const {
+    fs::copy_file(path(), path() + ".copy");
+    fs::rename(path() + ".copy", path());
+    return content_of(path());
   }
 
   /// Writes step 0, then `disturb` on rank 0, then step 1, whose errors are returned.
@@ -85,6 +101,56 @@ TEST_P(RemovedFile, KeepsItsStepsWhereItWasMoved) {
     ASSERT_EQ(in.steps(), 1u);
     expect_values<double>(in, "v", 0, shape, whole_box(shape));
   });
+}
+
+TEST_P(RemovedFile, AnotherFileInItsPlaceStaysAsItIs) {
+  std::string foreign;
+  expect_refused(write([&] { foreign = put_copy_in_its_place(); }));
+  EXPECT_EQ(content_of(path()), foreign);
+}
+
+// What another writer, which has the lease of the new name, adds to the file.
+TEST_P(RemovedFile, OnceMovedIsNotChangedByItsFormerWriter) {
+  const std::string moved = scratch_ / (std::string("moved-") + GetParam().file);
+  std::string there;
+  expect_refused(write([&] {
+    fs::rename(path(), moved);
+    std::ofstream(moved, std::ios::binary | std::ios::app) << std::string(8192, '\xab');
+    there = content_of(moved);
+  }));
+  EXPECT_EQ(content_of(moved), there);
+}
+
+// The thread that puts commits in place opens the file by its path.
+TEST_P(RemovedFile, CommitsThatWaitAreNotPutIntoAnotherFile) {
+  std::string foreign;
+  Error error(Code::internal, "no error");
+  exec::run_local(1, 1, [&](exec::Transport& transport) {
+    Options options;
+    options.strategy = GetParam().strategy;
+    options.log = Log::off;
+    options.apply_every_s = 0.4;
+    File out(detail::open_on(transport, storage_, path(), Mode::write, options));
+    const Variable v = out.define<double>("v", shape, {.steps = true});
+    const auto put = [&](std::uint64_t key) {
+      Giver<double> giver;
+      Step step = out.begin_step();
+      giver.put(step, v, key, shape, whole_box(shape));
+      step.end().wait();
+    };
+    for (const std::uint64_t key : {0, 1, 2}) {
+      put(key);
+    }
+    foreign = put_copy_in_its_place();
+    std::this_thread::sleep_for(std::chrono::milliseconds(900));
+    EXPECT_EQ(content_of(path()), foreign);
+    error = error_of([&] {
+      put(3);
+      out.close();
+    });
+  });
+  EXPECT_EQ(error.code(), Code::changed_outside) << error.what();
+  EXPECT_EQ(content_of(path()), foreign);
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, RemovedFile,

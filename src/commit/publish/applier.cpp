@@ -8,6 +8,7 @@
 #include "commit/publish/journal_runs.hpp"
 #include "model/clock.hpp"
 #include "storage/background_thread.hpp"
+#include "storage/named_file.hpp"
 
 namespace sluice::commit {
 
@@ -18,7 +19,10 @@ void put_in_place(storage::File& file, Journal journal, bool synced) {
 }
 
 Applier::Applier(const Config& config, std::shared_ptr<PendingChanges> changes)
-    : config_(config), changes_(std::move(changes)), last_s_(model::now_s()) {}
+    : config_(config),
+      identity_(config.file.identity()),
+      changes_(std::move(changes)),
+      last_s_(model::now_s()) {}
 
 Applier::~Applier() {
   {
@@ -79,6 +83,13 @@ void Applier::apply(storage::File& file) noexcept {
   try {
     if (config_.lease != nullptr) {
       config_.lease->check();
+    }
+    // `file` may be what was given the path meanwhile, or may have another path, under which
+    // another writer has it.
+    if (file.identity() != identity_ || !storage::is_at(config_.storage, config_.path, identity_)) {
+      has_lost_file_ = has_failed_ = true;
+      last_s_ = model::now_s();
+      return;
     }
     put_in_place(file, *std::exchange(pending_, std::nullopt), true);
     changes_->clear();

@@ -3,7 +3,8 @@
 //
 // Invariants: what is put in place is the change of the last record of the journal, which holds
 // that of all records before it; nothing is put in place while somebody holds the lock of hold();
-// after a failure nothing is, and the next opening of the file does it.
+// after a failure nothing is, and the next opening of the file does it; nothing is put into another
+// file that was given the path meanwhile, nor into this one where it has another path.
 #pragma once
 
 #include <atomic>
@@ -50,6 +51,8 @@ class Applier {
 
   /// Did it fail?
   bool has_failed() const noexcept { return has_failed_; }
+  /// Because the path does not lead to the file any more?
+  bool has_lost_file() const noexcept { return has_lost_file_; }
 
  private:
   bool is_due() const;
@@ -58,6 +61,7 @@ class Applier {
   void run();
 
   const Config config_;
+  const storage::FileIdentity identity_;  ///< of config_.file
   const std::shared_ptr<PendingChanges> changes_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -66,6 +70,7 @@ class Applier {
   double last_s_ = 0;            ///< the same: when something was put in place last
   double unopened_since_s_ = 0;  ///< the same: the thread cannot open the file; 0: it can
   std::atomic<bool> has_failed_ = false;
+  std::atomic<bool> has_lost_file_ = false;
   bool stop_ = false;
   std::thread thread_;
 };

@@ -7,11 +7,10 @@
 #include "codec/checksum.hpp"
 #include "commit/publish/atomic_file.hpp"
 #include "commit/publish/in_place.hpp"
-#include "commit/publish/recovery.hpp"
 #include "commit/publish/superblock.hpp"
 #include "exec/transport/agree.hpp"
-#include "layout/formats/stores.hpp"
 #include "sluice/error.hpp"
+#include "storage/named_file.hpp"
 #include "storage/store_begin.hpp"
 
 namespace sluice::commit {
@@ -25,102 +24,19 @@ constexpr std::uint64_t journal_room_bytes = 256 << 10;
 /// it must.
 constexpr std::uint64_t most_held_bytes = 16 << 20;
 
+/// For the text of an error.
+std::string where_its_journal_is(const std::string& path) {
+  return ". The steps before it are in the file that was moved, and the last of them perhaps only "
+         "in " +
+         journal_path(path) +
+         ": if that is there, give it the new name of the file as well, and run sluice recover";
+}
+
 /// A journal that is not synced is put in place at once: to write so many bytes again takes less
 /// time than another call.
 constexpr std::size_t unsynced_gap_bytes = 256;
 
 }  // namespace
-
-Publisher::Publisher(storage::Storage& storage, const std::string& path)
-    : storage_(storage),
-      path_(path),
-      was_left_(has_lease(storage, path)),
-      lease_(storage.lease(path)),
-      data_sync_(storage) {}
-
-std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std::string& path,
-                                            const layout::Format& format, bool synced) {
-  std::unique_ptr<Publisher> publisher(new Publisher(storage, path));
-  if (format.is_store()) {
-    layout::begin_store(storage, path, format, synced);
-    publisher->is_store_ = publisher->is_new_store_ = true;
-    try {
-      publisher->file_ =
-          std::make_unique<ReopenableFile>(storage, path, storage::Access::read_write);
-    } catch (...) {
-      publisher->give_up_store();
-      throw;
-    }
-    return publisher;
-  }
-  try {
-    recover(storage, path, false,
-            publisher->was_left_);  // the old file stays whole until the new one replaces it
-  } catch (const Error&) {
-    // a file that cannot be recovered may be replaced all the same
-  }
-  publisher->replaced_ = ReplacedSet(storage, path);
-  const std::string building = fresh_building_path(storage, path);
-  publisher->file_ = std::make_unique<ReopenableFile>(storage, storage.create_like(building, path));
-  publisher->building_ = building;
-  return publisher;
-}
-
-std::unique_ptr<Publisher> Publisher::reopen(storage::Storage& storage, const std::string& path) {
-  std::unique_ptr<Publisher> publisher(new Publisher(storage, path));
-  recover(storage, path, false, publisher->was_left_);
-  publisher->is_store_ = layout::is_store(storage, path);
-  publisher->file_ = std::make_unique<ReopenableFile>(storage, path, storage::Access::read_write);
-  publisher->modified_ns_ = publisher->file_->modified_ns();
-  return publisher;
-}
-
-Publisher::~Publisher() {
-  if (applier_) {
-    const auto lock = applier_->hold();
-    applier_->finish();
-  }
-  poisoned_ = poisoned();
-  applier_.reset();
-  restore_time();
-  if (file_ && is_new_store_) {
-    give_up_store();
-  }
-  if (file_ && !building_.empty()) {
-    try {
-      file_.reset();
-      check_lease();
-      storage_.remove(building_);
-    } catch (const std::exception&) {
-      // a stale temporary is replaced by the next run
-    }
-  }
-}
-
-void Publisher::give_up_store() noexcept {
-  try {
-    file_.reset();
-    check_lease();
-    layout::give_up_store(storage_, path_);
-  } catch (const std::exception&) {
-    // the next run does it
-  }
-}
-
-/// Writes of a failed step have changed it.
-void Publisher::restore_time() noexcept {
-  if (!file_ || is_store_ || !building_.empty() || poisoned()) {
-    return;
-  }
-  try {
-    if (file_->modified_ns() != modified_ns_) {
-      check_lease();
-      stamp(*file_, modified_ns_);
-    }
-  } catch (const std::exception&) {
-    // verify then says "changed or copied outside", and nothing else is lost
-  }
-}
 
 void Publisher::write_fresh(const layout::MetadataUpdate& update) {
   file_->map(update.objects);
@@ -149,6 +65,9 @@ void Publisher::set_apply_interval(double seconds) {
 }
 
 void Publisher::require_sound() const {
+  if (applier_ && applier_->has_lost_file()) {
+    throw storage::moved_error(path_, where_its_journal_is(path_));
+  }
   if (poisoned()) {
     throw Error(Code::wrong_state,
                 path_ + ": an earlier commit failed half-way: reopen the file to continue");
@@ -158,6 +77,13 @@ void Publisher::require_sound() const {
 void Publisher::check_lease() const {
   if (lease_) {
     lease_->check();
+  }
+}
+
+void Publisher::check_place() const {
+  check_lease();
+  if (has_name_ && !is_store_ && !storage::is_at(storage_, path_, identity_)) {
+    throw storage::moved_error(path_, where_its_journal_is(path_));
   }
 }
 
@@ -178,7 +104,7 @@ void Publisher::finish() {
 
 void Publisher::publish(const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns,
                         const std::optional<layout::Extent>& unsynced) {
-  check_lease();
+  check_place();
   is_durable_ = is_durable_ || synced;
   if (is_store_) {
     publish_to_store(update, synced, modified_ns);
@@ -187,10 +113,6 @@ void Publisher::publish(const layout::MetadataUpdate& update, bool synced, std::
   if (!building_.empty()) {
     name_file(update, synced, modified_ns);
     return;
-  }
-  if (!storage_.exists(path_)) {  // the commit would go into a file that nobody finds
-    throw Error(Code::changed_outside,
-                path_ + ": was moved or removed while it was written: this commit is not in it");
   }
   if (update.is_atomic) {
     change(update, synced, modified_ns);
@@ -351,6 +273,7 @@ void Publisher::name_file(const layout::MetadataUpdate& update, bool synced,
   }
   const bool is_replacing = commit::take_name(storage_, building_, path_, synced);
   const std::string building = std::exchange(building_, {});
+  has_name_ = true;
   modified_ns_ = modified_ns;
   names_changed_ = true;
   if (synced) {
@@ -358,7 +281,9 @@ void Publisher::name_file(const layout::MetadataUpdate& update, bool synced,
       sync_names();
     } catch (const Error& e) {
       // The replaced file cannot be restored, so a crash would decide between old and new file.
+      has_name_ = false;
       poisoned_ = is_replacing || !take_name_back(storage_, building, path_, building_);
+      has_name_ = poisoned_;
       if (poisoned_) {
         throw in_doubt(e);
       }

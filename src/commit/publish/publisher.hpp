@@ -1,15 +1,17 @@
 // Makes the metadata of a commit visible: docs/durability.md, stages 2 to 6, on the planning rank.
 //
 // Invariants: a new file takes its name at its first commit; afterwards nothing below the committed
-// end changes without a complete journal; a poisoned file is never written again; a file that is
-// not being written has the time of modification of its last commit. If the storage writes in the
-// background, a durable commit is applied (stages 4 to 6) by a thread, after publish() has
-// returned, those that follow one another quickly together (Applier). Until then the planner reads
-// the file through a CommittedView. The records of the journal follow one another from its front
-// on, also behind records that are in place; each holds the changes of those before it that were
-// not in place when it was written.
+// end changes without a complete journal; a poisoned file is never written again, nor is one that
+// its path does not lead to, as far as that is seen before a commit begins and before it is
+// decided; a file that is not being written has the time of modification of its last commit. If the
+// storage writes in the background, a durable commit is applied (stages 4 to 6) by a thread, after
+// publish() has returned, those that follow one another quickly together (Applier). Until then the
+// planner reads the file through a CommittedView. The records of the journal follow one another
+// from its front on, also behind records that are in place; each holds the changes of those before
+// it that were not in place when it was written.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -46,8 +48,9 @@ class Publisher {
   ReopenableFile& file() noexcept { return *file_; }
   /// The present path of the file: its temporary name until the first commit.
   const std::string& present_path() const noexcept { return building_.empty() ? path_ : building_; }
-  /// Error locked if another process has taken the lease: then nothing may be written.
-  void check_lease() const;
+  /// Error locked if another process has taken the lease, changed_outside if the path does not lead
+  /// to the file any more: then nothing may be written. Any thread.
+  void check_place() const;
   bool poisoned() const noexcept {
     return poisoned_ || (applier_ != nullptr && applier_->has_failed());
   }
@@ -80,6 +83,7 @@ class Publisher {
 
  private:
   Publisher(storage::Storage& storage, const std::string& path);
+  void check_lease() const;
   void give_up_store() noexcept;
   void change(const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns);
   bool put_back(const std::vector<layout::MetadataRun>& before, std::int64_t modified_ns,
@@ -107,6 +111,8 @@ class Publisher {
   std::unique_ptr<storage::Lease> lease_;
   ReplacedSet replaced_;  ///< whose index the new file replaces
   std::unique_ptr<ReopenableFile> file_;
+  storage::FileIdentity identity_;      ///< of file_, where it is one file
+  std::atomic<bool> has_name_ = false;  ///< is it at path_?
   struct Written {
     std::unique_ptr<storage::File> file;
     JournalPlace place;     ///< of the last record

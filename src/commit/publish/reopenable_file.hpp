@@ -11,6 +11,7 @@
 
 #include "layout/formats/stores.hpp"
 #include "storage/forwarding.hpp"
+#include "storage/named_file.hpp"
 
 namespace sluice::commit {
 
@@ -23,10 +24,15 @@ class ReopenableFile final : public storage::ForwardingFile {
 
   bool sync_failed() const noexcept { return sync_failed_; }
 
-  /// After a failed sync: another descriptor of the file, which is now at `path`.
+  /// After a failed sync: another descriptor of the file, which is now at `path`. Error
+  /// changed_outside: another file is there.
   void renew(const std::string& path) {
     if (sync_failed_) {
-      hand_on_to(layout::open_data(storage_, path, storage::Access::read_write));
+      auto again = layout::open_data(storage_, path, storage::Access::read_write);
+      if (again->identity() != inner().identity()) {
+        throw storage::moved_error(path, "");
+      }
+      hand_on_to(std::move(again));
       sync_failed_ = false;
     }
   }

@@ -250,7 +250,7 @@ void CommitPlanner::note_end(const layout::MetadataUpdate& update) {
 
 layout::CommitPlan CommitPlanner::plan(const layout::CommitRequest& request, bool is_last,
                                        bool may_sync_later, Update& update) {
-  publisher_->check_lease();  // before anything is written
+  publisher_->check_place();  // before anything is written
   const std::lock_guard lock(mutex_);
   const std::uint64_t begin = std::max(planned_end_, planner_->committed_end());
   if (is_last) {
@@ -270,7 +270,7 @@ exec::RoundPlaces CommitPlanner::place(std::uint64_t number, const Rounds& round
                                        std::uint64_t round,
                                        std::span<const layout::EncodedTile> tiles, Update& update) {
   if (round == 0) {
-    publisher_->check_lease();
+    publisher_->check_place();
   }
   const std::lock_guard lock(mutex_);
   const std::uint64_t begin = std::max(planned_end_, planner_->committed_end());
@@ -308,7 +308,7 @@ void CommitPlanner::committed() {
 
 std::string CommitPlanner::abandon() {
   publisher_->settle();
-  publisher_->check_lease();
+  publisher_->check_place();  // or what another writer added would be cut off
   publisher_->file().renew(publisher_->present_path());
   {
     const std::lock_guard lock(mutex_);
