@@ -64,7 +64,7 @@ void FileImpl::open(Mode mode, const settings::Settings& settings) {
   if (options.log != Log::off) {
     output_->report().report(say_of_file);
   }
-  if (const std::string notice = output_->lease_notice(); speaks() && !notice.empty()) {
+  if (const std::string notice = output_->opening_notice(); speaks() && !notice.empty()) {
     say_of_file(notice);
   }
 }

@@ -58,7 +58,7 @@ class Output {
   std::uint64_t steps() const noexcept { return steps_; }
   bool in_step() const noexcept { return in_step_; }
   /// On rank 0: a remark for the user on how other writers are excluded; empty: none.
-  virtual std::string lease_notice() const = 0;
+  virtual std::string opening_notice() const = 0;
   /// Its reports and their receivers.
   CostReport& report() noexcept { return report_; }
 

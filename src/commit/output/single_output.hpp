@@ -17,7 +17,7 @@ class SingleOutput final : public Output {
           file_.variables().format());
   }
 
-  std::string lease_notice() const override { return file_.lease_notice(); }
+  std::string opening_notice() const override { return file_.opening_notice(); }
 
  private:
   void accept(const model::Definition& definition) override { file_.define(definition); }

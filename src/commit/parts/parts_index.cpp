@@ -92,6 +92,9 @@ PartsIndex::PartsIndex(storage::Storage& storage, const std::string& path,
   if (opening == Opening::create && named_ != Named::nothing) {
     throw Error(Code::exists, path_ + ": exists already: choose another name or Mode::write");
   }
+  if (named_ == Named::nothing) {
+    left_journal_ = keep_left_journal(storage, path);
+  }
   set_.id = draw_id();
   set_.strategy = strategy;
   replaced_ = ReplacedSet(storage, path);

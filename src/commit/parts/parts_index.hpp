@@ -24,6 +24,7 @@
 
 #include "commit/parts/parts_writer.hpp"
 #include "commit/publish/parts_files.hpp"
+#include "commit/publish/recovery.hpp"
 #include "layout/hdf5/index.hpp"
 #include "layout/part_set.hpp"
 #include "storage/storage.hpp"
@@ -49,8 +50,8 @@ class PartsIndex {
   /// Did a dataset of the steps' times exist when the index was opened?
   bool has_time() const noexcept { return has_time_; }
   bool poisoned() const noexcept { return poisoned_; }
-  /// Lease::notice() of the lease.
-  std::string lease_notice() const { return lease_ ? lease_->notice() : std::string(); }
+  /// As Publisher::opening_notice().
+  std::string opening_notice() const { return commit::opening_notice(lease_.get(), left_journal_); }
   /// A number above those of all parts of the set that are in use, in any folder.
   std::uint64_t next_number() const;
   /// Removes the parts of this set in `folder` that the index does not mention: a run which died
@@ -138,6 +139,7 @@ class PartsIndex {
   std::map<Key, Last> last_;
   std::uint64_t steps_ = 0;
   std::vector<model::Attribute> committed_attributes_;
+  std::string left_journal_;  ///< keep_left_journal()
   ReplacedSet replaced_;
   std::vector<OldPart> dropped_;  ///< parts that the last commit dropped
   std::vector<OldPart> older_;    ///< those that commits before it did

@@ -58,8 +58,8 @@ class PartsOutput final : public Output {
   /// of parts that are final.
   void move_parts(const std::vector<std::string>& paths);
 
-  std::string lease_notice() const override {
-    return index_ ? index_->lease_notice() : std::string();
+  std::string opening_notice() const override {
+    return index_ ? index_->opening_notice() : std::string();
   }
 
  private:

@@ -143,9 +143,13 @@ void change_under_guard(storage::File& file, JournalRuns& journal, bool synced) 
 bool is_guarded(storage::File& file) { return superblock_of(file).guarded; }
 
 void throw_lost(const std::string& path) {
-  throw Error(Code::damaged, path +
-                                 ": was being changed in place and its journal is lost or damaged: "
-                                 "restore the file from a copy");
+  throw Error(
+      Code::damaged,
+      path +
+          ": was being changed in place and its journal is lost or damaged: if the file was "
+          "moved, its journal is beside its former name (NAME.sluice-journal, or "
+          "NAME.sluice-journal-left-1 and so on): move it to " +
+          journal_path(path) + "; otherwise restore the file from a copy");
 }
 
 void stamp_if_allowed(storage::File& file, std::int64_t modified_ns) {

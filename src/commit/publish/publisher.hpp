@@ -22,6 +22,7 @@
 #include "commit/publish/journal_format.hpp"
 #include "commit/publish/parts_files.hpp"
 #include "commit/publish/pending_changes.hpp"
+#include "commit/publish/recovery.hpp"
 #include "commit/publish/reopenable_file.hpp"
 #include "commit/publish/store_commit.hpp"
 #include "layout/format.hpp"
@@ -59,8 +60,9 @@ class Publisher {
   /// At least so many seconds lie between two times that commits are put in place; 0: each is in
   /// place before the next one; negative: automatic. Before the first commit.
   void set_apply_interval(double seconds);
-  /// Lease::notice() of the lease.
-  std::string lease_notice() const { return lease_ ? lease_->notice() : std::string(); }
+  /// What the user should know of the opening: Lease::notice(), a journal that was kept; empty:
+  /// nothing.
+  std::string opening_notice() const { return commit::opening_notice(lease_.get(), left_journal_); }
 
   /// Error wrong_state if the file is poisoned. To be called before anything of the next commit.
   void require_sound() const;
@@ -109,7 +111,8 @@ class Publisher {
   std::string building_;
   bool was_left_ = false;  ///< did the previous writer end without closing the file?
   std::unique_ptr<storage::Lease> lease_;
-  ReplacedSet replaced_;  ///< whose index the new file replaces
+  std::string left_journal_;  ///< keep_left_journal()
+  ReplacedSet replaced_;      ///< whose index the new file replaces
   std::unique_ptr<ReopenableFile> file_;
   storage::FileIdentity identity_;      ///< of file_, where it is one file
   std::atomic<bool> has_name_ = false;  ///< is it at path_?

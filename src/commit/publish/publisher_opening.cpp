@@ -4,7 +4,6 @@
 #include "commit/publish/atomic_file.hpp"
 #include "commit/publish/in_place.hpp"
 #include "commit/publish/publisher.hpp"
-#include "commit/publish/recovery.hpp"
 #include "layout/formats/stores.hpp"
 #include "sluice/error.hpp"
 #include "storage/named_file.hpp"
@@ -37,8 +36,12 @@ std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std
   try {
     recover(storage, path, false,
             publisher->was_left_);  // the old file stays whole until the new one replaces it
-  } catch (const Error&) {
-    // a file that cannot be recovered may be replaced all the same
+  } catch (const Error& e) {
+    // A file that cannot be recovered may be replaced all the same, but a journal that belongs to
+    // another one is kept.
+    if (e.code() == Code::not_found) {
+      publisher->left_journal_ = keep_left_journal(storage, path);
+    }
   }
   publisher->replaced_ = ReplacedSet(storage, path);
   const std::string building = fresh_building_path(storage, path);

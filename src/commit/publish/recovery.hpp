@@ -33,6 +33,15 @@ struct Recovery {
 Recovery recover(storage::Storage& storage, const std::string& path, bool dry_run,
                  bool was_left = false);
 
+/// For a writer that begins a new file at `path`, and has the lease: a complete journal there whose
+/// file was moved away has steps that are nowhere else. Gives it a name beside, durably, which is
+/// returned; empty: there is none. Error exists after most_left_journals of them.
+std::string keep_left_journal(storage::Storage& storage, const std::string& path);
+inline constexpr int most_left_journals = 100;
+/// What the user should know of an opening: Lease::notice() of a lease, which may be null, and what
+/// to do with the journal `kept`, if that is not empty.
+std::string opening_notice(const storage::Lease* lease, const std::string& kept);
+
 /// Does a writer have the file open, or did one end without closing it? Call it before taking the
 /// lease.
 bool has_lease(storage::Storage& storage, const std::string& path);

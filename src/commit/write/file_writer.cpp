@@ -58,8 +58,8 @@ void FileWriter::make_queue() {
                             planner_.get(), path_, options_.checksum});
 }
 
-std::string FileWriter::lease_notice() const {
-  return planner_ ? planner_->publisher().lease_notice() : std::string();
+std::string FileWriter::opening_notice() const {
+  return planner_ ? planner_->publisher().opening_notice() : std::string();
 }
 
 void FileWriter::define(const model::Definition& definition) {

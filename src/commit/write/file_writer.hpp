@@ -46,7 +46,7 @@ class FileWriter {
   const FileVariables& variables() const noexcept { return variables_; }
   bool poisoned() const noexcept { return poisoned_; }
   /// On rank 0: Lease::notice() of the lease.
-  std::string lease_notice() const;
+  std::string opening_notice() const;
   /// On rank 0, of the last commit: its stamp in the file's log.
   std::int64_t modified_ns() const noexcept { return planner_ ? planner_->modified_ns() : 0; }
   /// On rank 0: the length of the file; 0 elsewhere.

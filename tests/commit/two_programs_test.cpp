@@ -1,0 +1,199 @@
+// What other programs do to a file between two runs, or while one begins: nothing of theirs, and
+// no durable step, is lost, and recovery does not hide it.
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+
+#include "api/file/file_impl.hpp"
+#include "commit/publish/journal.hpp"
+#include "commit/publish/recovery.hpp"
+#include "commit/tools/verify.hpp"
+#include "storage/forwarding.hpp"
+#include "storage/scratch.hpp"
+#include "support/local_transport.hpp"
+#include "support/values.hpp"
+
+namespace sluice::test {
+namespace {
+
+namespace fs = std::filesystem;
+using storage::error_of;
+
+class TwoPrograms : public testing::Test {
+ protected:
+  static inline const Shape shape{4, 6};
+  static constexpr std::int64_t second_ns = 1'000'000'000;
+
+  TwoPrograms() { fs::create_directory(scratch_ / "left"); }
+
+  static Options quiet() {
+    Options options;
+    options.strategy = "shared";
+    options.log = Log::off;
+    return options;
+  }
+
+  static void put_step(File& out, std::uint64_t key) {
+    const Variable v = out.define<double>("v", shape, {.steps = true});
+    Giver<double> giver;
+    Step step = out.begin_step();
+    giver.put(step, v, key, shape, whole_box(shape));
+    step.end().wait();
+  }
+
+  void write(const std::string& path, Mode mode, std::uint64_t first, std::uint64_t steps) {
+    exec::run_local(1, 1, [&](exec::Transport& transport) {
+      File out(detail::open_on(transport, storage_, path, mode, quiet()));
+      for (std::uint64_t key = first; key < first + steps; ++key) {
+        put_step(out, key);
+      }
+      out.close();
+    });
+  }
+
+  /// A run of `steps` steps, as it is when it is killed after the last: all but the first are in
+  /// the journal only. left() is the file.
+  void leave(std::uint64_t steps) {
+    const std::string path = scratch_ / "out.h5";
+    exec::run_local(1, 1, [&](exec::Transport& transport) {
+      Options options = quiet();
+      options.apply_every_s = 600;
+      File out(detail::open_on(transport, storage_, path, Mode::write, options));
+      for (std::uint64_t key = 0; key < steps; ++key) {
+        put_step(out, key);
+      }
+      copy(path, left());
+      if (steps > 1) {
+        copy(commit::journal_path(path), commit::journal_path(left()));
+      }
+      std::ofstream(lease_path()) << "host other, process 7\n"
+                                     "sluice-lease 1 kernel-x 1 7 99 lock\n";
+      out.close();
+    });
+  }
+  std::string left() const { return scratch_ / "left/out.h5"; }
+  std::string lease_path() const { return left() + ".sluice-lease"; }
+
+  static void copy(const std::string& from, const std::string& to) {
+    fs::copy_file(from, to);
+    fs::last_write_time(to, fs::last_write_time(from));
+  }
+
+  static std::string content_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  /// Gives the file other bytes at an offset, an hour after its last commit.
+  void change_later(std::uint64_t offset, const std::string& bytes) {
+    const auto before = fs::last_write_time(left());
+    {
+      std::fstream file(left(), std::ios::binary | std::ios::in | std::ios::out);
+      file.seekp(static_cast<std::streamoff>(offset));
+      file << bytes;
+    }
+    fs::last_write_time(left(), before + std::chrono::hours(1));
+  }
+  /// Where the file has the values of step 0.
+  std::uint64_t offset_of_values() const {
+    const std::vector<double> values = values_of(0);
+    const std::string bytes(reinterpret_cast<const char*>(values.data()),
+                            values.size() * sizeof(double));
+    return content_of(left()).find(bytes);
+  }
+  std::vector<double> values_of(std::uint64_t step) const {
+    std::vector<double> values(24);
+    exec::run_local(1, 1, [&](exec::Transport& transport) {
+      File in(detail::open_on(transport, storage_, left(), Mode::read, quiet()));
+      in.get<double>(in.find("v"), values.data(), selection_of(whole_box(shape)), step);
+    });
+    return values;
+  }
+
+  void expect_steps(const std::string& path, std::uint64_t steps) {
+    exec::run_local(1, 1, [&](exec::Transport& transport) {
+      File in(detail::open_on(transport, storage_, path, Mode::read, quiet()));
+      ASSERT_EQ(in.steps(), steps);
+      for (std::uint64_t key = 0; key < steps; ++key) {
+        expect_values<double>(in, "v", key, shape, whole_box(shape), key);
+      }
+    });
+  }
+
+  commit::Verdict verify() {
+    commit::Verdict verdict;
+    exec::run_local(1, 1, [&](exec::Transport& transport) {
+      verdict = commit::verify(transport, *storage_, left());
+    });
+    return verdict;
+  }
+
+  storage::Scratch scratch_;
+  std::shared_ptr<storage::Storage> storage_ = storage::make("posix");
+};
+
+// -- a file that is moved aside after a crash -----------------------------------------------------
+
+TEST_F(TwoPrograms, TheJournalOfAFileThatWasMovedAsideStays) {
+  for (const char* strategy : {"shared", "file-per-process"}) {
+    SCOPED_TRACE(strategy);
+    leave(3);
+    const std::string old = scratch_ / "left/old.h5";
+    fs::rename(left(), old);
+    std::string said;
+    set_message_handler([&](const std::string& text) { said += text; });
+    exec::run_local(1, 1, [&](exec::Transport& transport) {
+      Options options = quiet();
+      options.log = Options{}.log;
+      options.strategy = strategy;
+      File out(detail::open_on(transport, storage_, left(), Mode::write, options));
+      put_step(out, 7);
+      out.close();
+    });
+    set_message_handler(nullptr);
+    const std::string kept = commit::journal_path(left()) + "-left-1";
+    ASSERT_TRUE(fs::exists(kept));
+    EXPECT_NE(said.find(kept), std::string::npos) << said;
+    EXPECT_NE(said.find("sluice recover"), std::string::npos) << said;
+    fs::rename(kept, commit::journal_path(old));
+    commit::recover_unattended(*storage_, old, false);
+    expect_steps(old, 3);
+    for (const auto& entry : fs::directory_iterator(scratch_ / "left")) {
+      fs::remove_all(entry.path());
+    }
+  }
+}
+
+TEST_F(TwoPrograms, OneThatHoldsNothingIsNotKept) {
+  std::ofstream(commit::journal_path(left())) << std::string(64, '\0');
+  write(left(), Mode::write, 0, 1);
+  EXPECT_FALSE(fs::exists(commit::journal_path(left()) + "-left-1"));
+  EXPECT_FALSE(fs::exists(commit::journal_path(left())));
+}
+
+TEST_F(TwoPrograms, JournalsThatWereKeptAreNotReplaced) {
+  for (int run = 1; run <= 3; ++run) {
+    leave(3);
+    fs::remove(left());
+    write(left(), Mode::write, 0, 1);
+    EXPECT_TRUE(fs::exists(commit::journal_path(left()) + "-left-" + std::to_string(run)));
+    fs::remove(left());
+  }
+}
+
+TEST_F(TwoPrograms, AFileWhoseJournalIsNotBesideItSaysSo) {
+  leave(3);
+  const std::string old = scratch_ / "left/old.h5";
+  fs::rename(left(), old);
+  {
+    std::fstream file(old, std::ios::binary | std::ios::in | std::ios::out);
+    file.put('\0');  // the guard
+  }
+  const Error error = error_of([&] { expect_steps(old, 3); });
+  EXPECT_EQ(error.code(), Code::damaged);
+  EXPECT_NE(std::string(error.what()).find("moved"), std::string::npos) << error.what();
+}
+
+}  // namespace
+}  // namespace sluice::test
