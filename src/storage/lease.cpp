@@ -206,11 +206,8 @@ class Taker {
       const LeaseHolder holder = is_new ? LeaseHolder{} : read_holder(fd);
       if (holder.by_file && !remove_if_stale(fd)) refuse(holder);
       if (holder.by_file) return nullptr;
-      if (is_new) {
-        write_record(fd, own_holder(false));
-      } else if (!write_over(fd)) {
-        return nullptr;
-      }
+      if (!is_new) return replace(fd);
+      write_record(fd, own_holder(false));
       return std::make_unique<LockLease>(calls_, record.release(), path_, name_);
     }
     if (is_busy(problem)) {
@@ -283,12 +280,18 @@ class Taker {
     return true;
   }
 
-  /// Makes the record of another process, whose lock this one has, its own. False if it is gone.
-  bool write_over(int fd) const {
+  /// Puts a record of this process in the place of that of another one, whose lock this one has. A
+  /// new one: a holder that lost its lock and lives (a lease of NFS that expired, a mount without
+  /// locks between nodes) sees that the name is not its record's any more. The old one stays open
+  /// meanwhile, so that its number is not used again. nullptr: something changed meanwhile.
+  std::unique_ptr<Lease> replace(int fd) {
     const Takeover mine(*this);
-    if (!is_current(fd, name_)) return false;
-    write_record(fd, own_holder(false));
-    return true;
+    if (!is_current(fd, name_)) return nullptr;
+    if (::unlink(name_.c_str()) != 0) fail(errno);
+    Descriptor made(open(name_, O_RDWR | O_CREAT | O_EXCL));
+    if (made.get() < 0 && errno == EEXIST) return nullptr;
+    if (made.get() < 0) fail(errno);
+    return take_open(made, true);
   }
 
   /// The takeover record, while this exists: no other process removes the record, or makes it its

@@ -7,9 +7,10 @@
 // another system, when its time was not renewed for stale_after_s.
 //
 // Invariants: the record is not a symbolic link, and has one name; nothing that another program put
-// there is changed. A process that removes another's record, or writes over it, holds the takeover
-// record meanwhile, and looks at the record once more: so a new record is never mistaken for the
-// stale one that it replaced.
+// there is changed. A process that removes another's record, or puts its own in the place of it,
+// holds the takeover record meanwhile, and looks at the record once more: so a new record is never
+// mistaken for the stale one that it replaced. Every holder has a record of its own, a new file: a
+// holder that lost its lock without a sign finds that the name is another file's.
 #pragma once
 
 #include <memory>

@@ -457,6 +457,48 @@ TEST(Lease, WhoLostItIsTold) {
   EXPECT_EQ(error_of([&] { lease->check(); }).code(), Code::locked);
 }
 
+// The lock was lost without a sign (a lease of NFS that expired, a mount without locks between
+// nodes), and the next writer got it.
+TEST(Lease, WhoseLockWasLostIsToldOnceAnotherHasIt) {
+  const Scratch scratch;
+  const std::string path = scratch / "out.h5";
+  SystemCalls calls = real_system_calls();
+  calls.lock = [](int, short) { return 0; };  // everybody gets it
+  const auto storage = make_posix(calls);
+  const auto lost = storage->lease(path);
+  const auto next = storage->lease(path);
+  EXPECT_EQ(error_of([&] { lost->check(); }).code(), Code::locked);
+  EXPECT_EQ(error_of([&] { next->check(); }).code(), Code::ok);
+  EXPECT_FALSE(storage->exists(record_of(path) + "-takeover"));
+}
+
+TEST(Lease, OneOfManyThatFindTheRecordOfADeadHolderGetsIt) {
+  constexpr int many = 8;
+  for (int round = 0; round < 20; ++round) {
+    const Scratch scratch;
+    const std::string path = scratch / "out.h5";
+    leave_record(path);
+    std::atomic<int> got = 0;
+    std::atomic<int> left = many;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < many; ++t) {
+      threads.emplace_back([&] {
+        std::unique_ptr<Lease> lease;
+        const Error error = error_of([&] { lease = make_posix()->lease(path); });
+        EXPECT_TRUE(lease || error.code() == Code::locked) << error.what();
+        got += lease ? 1 : 0;
+        --left;
+        while (left > 0) std::this_thread::yield();  // held until all have tried
+        if (lease) {
+          EXPECT_EQ(error_of([&] { lease->check(); }).code(), Code::ok);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(got, 1);
+  }
+}
+
 TEST(Lease, OfMemoryBehavesAlike) {
   const auto storage = make_memory();
   auto first = storage->lease("a");
