@@ -174,9 +174,7 @@ void PartsIndex::set_attribute(const model::Attribute& attribute) {
 std::uint64_t PartsIndex::commit(const std::vector<model::Definition>& definitions,
                                  const FileCommit& commit, const std::vector<PartNews>& news,
                                  std::uint64_t keep, const std::vector<std::uint32_t>& shared) {
-  if (lease_) {
-    lease_->check();
-  }
+  check_lease();
   PartSet set = set_;
   std::map<Key, Last> last = last_;
   for (std::size_t v = set.variables.size(); v < definitions.size(); ++v) {
@@ -285,7 +283,14 @@ void PartsIndex::enter(PartSet& set, const PartNews& news, PartNumbers& numbers,
   }
 }
 
+void PartsIndex::check_lease() const {
+  if (lease_) {
+    lease_->check();
+  }
+}
+
 void PartsIndex::replace(const layout::hdf5::Index& index, bool synced) {
+  check_lease();
   write(index, synced);
   if (synced) {
     try {
@@ -321,6 +326,7 @@ layout::hdf5::Index PartsIndex::present() const {
 
 bool PartsIndex::put_back() noexcept {
   try {
+    check_lease();
     if (named_ == Named::another) {
       return false;  // the previous state is unknown
     }

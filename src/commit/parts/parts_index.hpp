@@ -105,6 +105,8 @@ class PartsIndex {
   using Key = std::pair<std::uint32_t, std::uint32_t>;    ///< part, variable
 
   void load();
+  /// Error locked if another process has taken the lease: then its index must not be replaced.
+  void check_lease() const;
   /// The changes of a commit by one group.
   void enter(layout::PartSet& set, const PartNews& news, PartNumbers& numbers,
              std::map<Key, Last>& last) const;
