@@ -50,6 +50,50 @@ class MovedIndex : public testing::Test {
   std::string index_ = scratch_ / "out.h5";
 };
 
+TEST_F(MovedIndex, KeepsItsParts) {
+  const std::string moved = scratch_ / "old.h5";
+  expect_everywhere(write([&] { files::rename(index_, moved); }), Code::changed_outside,
+                    {"moved or removed"});
+  EXPECT_FALSE(files::exists(index_));
+  for (const std::string& part : part_paths(*storage_, moved)) {
+    EXPECT_TRUE(files::exists(part)) << part;
+  }
+  on_ranks(ranks, [&](exec::Transport& transport) {
+    File in = open_file(transport, storage_, moved, Mode::read, {});
+    ASSERT_EQ(in.steps(), 2u);
+    expect_values<double>(in, "v", 102, Steps{}.shape, whole_box(Steps{}.shape), 0);
+  });
+}
+
+TEST_F(MovedIndex, AnotherFileInItsPlaceStaysAsItIs) {
+  std::string there;
+  expect_everywhere(write([&] {
+                      files::copy_file(index_, index_ + ".copy");
+                      files::rename(index_ + ".copy", index_);
+                      there = content_of(index_);
+                    }),
+                    Code::changed_outside, {"moved or removed"});
+  EXPECT_EQ(content_of(index_), there);
+}
+
+TEST_F(MovedIndex, WhenItIsReplacedByANewSetKeepsItsParts) {
+  const std::string moved = scratch_ / "old.h5";
+  write_set(ranks, storage_, index_, SetKind{}.options(), Steps{.steps = 2, .slabs = true});
+  on_ranks(ranks, [&](exec::Transport& transport) {
+    File out = open_file(transport, storage_, index_, Mode::write, SetKind{}.options());
+    transport.barrier();
+    if (transport.rank() == 0) {
+      files::rename(index_, moved);
+    }
+    transport.barrier();
+    Steps{.steps = 1, .slabs = true}.write(out, transport);
+    out.close();
+  });
+  for (const std::string& part : part_paths(*storage_, moved)) {
+    EXPECT_TRUE(files::exists(part)) << part;
+  }
+}
+
 TEST_F(MovedIndex, ALeaseThatIsLostWhilePartsAreCollectedEndsIt) {
   Options away = SetKind{}.options();
   away.parts_dir = scratch_ / "fast";

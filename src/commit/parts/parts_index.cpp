@@ -9,6 +9,7 @@
 #include "layout/hdf5/catalog.hpp"
 #include "model/bytes.hpp"
 #include "model/clock.hpp"
+#include "storage/named_file.hpp"
 
 namespace sluice::commit {
 
@@ -114,6 +115,7 @@ bool is_fill_of(const model::Attribute& attribute,
 
 void PartsIndex::load() {
   const auto file = storage_.open(path_, storage::Access::read);
+  identity_ = file->identity();
   const auto catalog = Catalog::open(*file);
   if (catalog->set() == nullptr) {
     throw Error(Code::format, path_ +
@@ -174,7 +176,7 @@ void PartsIndex::set_attribute(const model::Attribute& attribute) {
 std::uint64_t PartsIndex::commit(const std::vector<model::Definition>& definitions,
                                  const FileCommit& commit, const std::vector<PartNews>& news,
                                  std::uint64_t keep, const std::vector<std::uint32_t>& shared) {
-  check_lease();
+  check_place();
   PartSet set = set_;
   std::map<Key, Last> last = last_;
   for (std::size_t v = set.variables.size(); v < definitions.size(); ++v) {
@@ -289,8 +291,18 @@ void PartsIndex::check_lease() const {
   }
 }
 
-void PartsIndex::replace(const layout::hdf5::Index& index, bool synced) {
+void PartsIndex::check_place() const {
   check_lease();
+  if (named_ == Named::own && !storage::is_at(storage_, path_, identity_)) {
+    throw storage::moved_error(path_, "");
+  }
+}
+
+void PartsIndex::replace(const layout::hdf5::Index& index, bool synced) {
+  check_place();
+  if (named_ == Named::another) {
+    replaced_.keep_if_moved();
+  }
   write(index, synced);
   if (synced) {
     try {
@@ -308,8 +320,10 @@ void PartsIndex::replace(const layout::hdf5::Index& index, bool synced) {
 }
 
 void PartsIndex::write(const layout::hdf5::Index& index, bool synced) {
+  storage::FileIdentity identity;
   write_atomically(storage_, path_, [&](storage::File& file) {
     layout::hdf5::write_index(file, index);
+    identity = file.identity();
     if (!index.commits.empty()) {
       file.set_modified_ns(index.commits.back().modified_ns);
     }
@@ -318,6 +332,7 @@ void PartsIndex::write(const layout::hdf5::Index& index, bool synced) {
     }
     remove_journal(synced);
   });
+  identity_ = identity;
 }
 
 layout::hdf5::Index PartsIndex::present() const {
@@ -327,8 +342,8 @@ layout::hdf5::Index PartsIndex::present() const {
 bool PartsIndex::put_back() noexcept {
   try {
     check_lease();
-    if (named_ == Named::another) {
-      return false;  // the previous state is unknown
+    if (named_ == Named::another || !storage::is_at(storage_, path_, identity_)) {
+      return false;  // the previous state is unknown, or the name is another file's by now
     }
     if (named_ == Named::own) {
       write(present(), true);
@@ -365,6 +380,7 @@ void PartsIndex::remove_all(std::vector<OldPart>& parts) noexcept {
 }
 
 void PartsIndex::sync() {
+  check_place();
   storage_.open(path_, storage::Access::read_write)->sync();
   storage_.sync_directory(path_);
   replaced_.remove_parts();

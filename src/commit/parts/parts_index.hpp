@@ -4,14 +4,15 @@
 // index or the new one, and both refer only to rows that are in the parts already. So the parts may
 // be ahead of the index, by a commit in progress or a failed one, but never behind it.
 //
-// Invariants: holds the writer lease of the index; the changes of a commit are kept only if its
-// rename succeeded, and, if it is synced, the sync of the folder. If that sync fails, the previous
-// index is restored in the same way, so that the failed step is not in the file; if that fails too,
-// or the name belonged to another file before, the index is poisoned: its state is known only after
-// reopening it. A part goes only when no step that is kept refers to it, and only after the commit
-// that no longer does is durable. A set that is replaced stays whole until the first commit is
-// durable; then its parts are removed (those that this rank can reach; a failure to do so is not an
-// error).
+// Invariants: holds the writer lease of the index; an index that was moved, or whose name another
+// file has by now, is not replaced, and no part of it is removed; the changes of a commit are kept
+// only if its rename succeeded, and, if it is synced, the sync of the folder. If that sync fails,
+// the previous index is restored in the same way, so that the failed step is not in the file; if
+// that fails too, or the name belonged to another file before, the index is poisoned: its state is
+// known only after reopening it. A part goes only when no step that is kept refers to it, and only
+// after the commit that no longer does is durable. A set that is replaced stays whole until the
+// first commit is durable; then its parts are removed (those that this rank can reach; a failure to
+// do so is not an error).
 #pragma once
 
 #include <algorithm>
@@ -107,6 +108,8 @@ class PartsIndex {
   void load();
   /// Error locked if another process has taken the lease: then its index must not be replaced.
   void check_lease() const;
+  /// The same; and changed_outside if the path does not lead to the index as it was written last.
+  void check_place() const;
   /// The changes of a commit by one group.
   void enter(layout::PartSet& set, const PartNews& news, PartNumbers& numbers,
              std::map<Key, Last>& last) const;
@@ -149,6 +152,7 @@ class PartsIndex {
   /// set.
   enum class Named : std::uint8_t { nothing, another, own };
   Named named_ = Named::nothing;
+  storage::FileIdentity identity_;  ///< of the index that was read or written last
   bool has_time_ = false;
   bool poisoned_ = false;
   bool has_no_journal_ = false;  ///< beside it, and none can reappear

@@ -182,6 +182,11 @@ bool PartsIndex::forget_parts(const std::vector<std::size_t>& lost) {
 }
 
 void PartsIndex::remove_dropped(bool all) noexcept {
+  try {
+    check_place();
+  } catch (const std::exception&) {
+    return;  // what has the name of the index may refer to them
+  }
   remove_all(older_);
   if (all) {
     remove_all(dropped_);

@@ -18,6 +18,7 @@
 #include "exec/transport/node_share.hpp"
 #include "layout/hdf5/part_identity.hpp"
 #include "storage/calls.hpp"
+#include "storage/named_file.hpp"
 
 namespace sluice::commit {
 
@@ -259,6 +260,7 @@ ReplacedSet::ReplacedSet(storage::Storage& storage, const std::string& index_pat
       return;
     }
     const auto file = storage.open(index_path, storage::Access::read);
+    identity_ = file->identity();
     if (const auto set = layout::hdf5::read_set(*file)) {
       set_id_ = set->id;
       for (const Part& part : set->parts) {
@@ -267,6 +269,16 @@ ReplacedSet::ReplacedSet(storage::Storage& storage, const std::string& index_pat
     }
   } catch (const Error&) {
     parts_.clear();
+  }
+}
+
+void ReplacedSet::keep_if_moved() noexcept {
+  try {
+    if (!parts_.empty() && !storage::is_at(*storage_, index_path_, identity_)) {
+      parts_.clear();
+    }
+  } catch (const std::exception&) {
+    parts_.clear();  // what is not known is not removed
   }
 }
 

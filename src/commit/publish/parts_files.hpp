@@ -88,6 +88,9 @@ class ReplacedSet {
   /// Reads the index. Empty if there is none at `index_path`, or it cannot be read: what is not
   /// known is not removed.
   ReplacedSet(storage::Storage& storage, const std::string& index_path);
+  /// Just before the new file takes the name: if that is another file's by now, the index was moved
+  /// away, and remove_parts() will remove nothing.
+  void keep_if_moved() noexcept;
   /// Removes its parts, by the rule of remove_part(). After the new file has the name durably, or
   /// if it is never synced. Further calls do nothing.
   void remove_parts() noexcept;
@@ -95,6 +98,7 @@ class ReplacedSet {
  private:
   storage::Storage* storage_ = nullptr;
   std::string index_path_;
+  storage::FileIdentity identity_;
   std::uint64_t set_id_ = 0;
   std::vector<OldPart> parts_;
 };

@@ -271,6 +271,7 @@ void Publisher::name_file(const layout::MetadataUpdate& update, bool synced,
   if (synced) {
     file_->sync();
   }
+  replaced_.keep_if_moved();
   const bool is_replacing = commit::take_name(storage_, building_, path_, synced);
   const std::string building = std::exchange(building_, {});
   has_name_ = true;
