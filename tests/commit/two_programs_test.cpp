@@ -195,5 +195,53 @@ TEST_F(TwoPrograms, AFileWhoseJournalIsNotBesideItSaysSo) {
   EXPECT_NE(std::string(error.what()).find("moved"), std::string::npos) << error.what();
 }
 
+// -- Mode::create ---------------------------------------------------------------------------------
+
+/// Another program makes the file while this one takes the lease.
+class WithRival final : public storage::ForwardingStorage {
+ public:
+  using ForwardingStorage::ForwardingStorage;
+  std::unique_ptr<storage::Lease> lease(const std::string& path) override {
+    auto lease = ForwardingStorage::lease(path);
+    std::ofstream(path) << "theirs";
+    return lease;
+  }
+};
+
+TEST_F(TwoPrograms, CreateDoesNotReplaceAFileThatAppearsBeforeTheLease) {
+  const auto rival = std::make_shared<WithRival>(storage_);
+  exec::run_local(2, 1, [&](exec::Transport& transport) {
+    const Error error =
+        error_of([&] { detail::open_on(transport, rival, left(), Mode::create, quiet()); });
+    EXPECT_EQ(error.code(), Code::exists) << error.what();
+  });
+  EXPECT_EQ(content_of(left()), "theirs");
+}
+
+TEST_F(TwoPrograms, CreateDoesNotReplaceAFileThatAppearsBeforeTheFirstCommit) {
+  for (const char* strategy : {"shared", "file-per-process"}) {
+    SCOPED_TRACE(strategy);
+    exec::run_local(2, 1, [&](exec::Transport& transport) {
+      Options options = quiet();
+      options.strategy = strategy;
+      File out(detail::open_on(transport, storage_, left(), Mode::create, options));
+      const Variable v = out.define<double>("v", shape, {.steps = true});
+      transport.barrier();
+      std::ofstream(left()) << "theirs";
+      transport.barrier();
+      const Error error = error_of([&] {
+        Giver<double> giver;
+        Step step = out.begin_step();
+        giver.put(step, v, 0, shape, slab(shape, transport.rank(), 2));
+        step.end().wait();
+      });
+      EXPECT_EQ(error.code(), Code::exists) << error.what();
+    });
+    EXPECT_EQ(content_of(left()), "theirs");
+    EXPECT_FALSE(fs::exists(left() + ".sluice-new"));
+    fs::remove(left());
+  }
+}
+
 }  // namespace
 }  // namespace sluice::test

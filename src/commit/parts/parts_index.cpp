@@ -9,7 +9,6 @@
 #include "layout/hdf5/catalog.hpp"
 #include "model/bytes.hpp"
 #include "model/clock.hpp"
-#include "storage/named_file.hpp"
 
 namespace sluice::commit {
 
@@ -81,21 +80,14 @@ PartNews PartNews::from_bytes(std::span<const std::byte> bytes) {
 
 PartsIndex::PartsIndex(storage::Storage& storage, const std::string& path,
                        const std::string& strategy, Opening opening, layout::hdf5::Profile profile)
-    : storage_(storage), path_(path), lease_(storage.lease(path)), profile_(profile) {
+    : storage_(storage), path_(path), name_(storage, path), profile_(profile) {
   if (opening == Opening::append) {
     load();
     set_.strategy = strategy;
     committed_attributes_ = attributes_;
-    named_ = Named::own;
     return;
   }
-  named_ = storage_.exists(path_) ? Named::another : Named::nothing;
-  if (opening == Opening::create && named_ != Named::nothing) {
-    throw Error(Code::exists, path_ + ": exists already: choose another name or Mode::write");
-  }
-  if (named_ == Named::nothing) {
-    left_journal_ = keep_left_journal(storage, path);
-  }
+  name_.begin(opening == Opening::create);
   set_.id = draw_id();
   set_.strategy = strategy;
   replaced_ = ReplacedSet(storage, path);
@@ -115,7 +107,7 @@ bool is_fill_of(const model::Attribute& attribute,
 
 void PartsIndex::load() {
   const auto file = storage_.open(path_, storage::Access::read);
-  identity_ = file->identity();
+  name_.found(*file);
   const auto catalog = Catalog::open(*file);
   if (catalog->set() == nullptr) {
     throw Error(Code::format, path_ +
@@ -176,7 +168,7 @@ void PartsIndex::set_attribute(const model::Attribute& attribute) {
 std::uint64_t PartsIndex::commit(const std::vector<model::Definition>& definitions,
                                  const FileCommit& commit, const std::vector<PartNews>& news,
                                  std::uint64_t keep, const std::vector<std::uint32_t>& shared) {
-  check_place();
+  name_.check();
   PartSet set = set_;
   std::map<Key, Last> last = last_;
   for (std::size_t v = set.variables.size(); v < definitions.size(); ++v) {
@@ -285,22 +277,9 @@ void PartsIndex::enter(PartSet& set, const PartNews& news, PartNumbers& numbers,
   }
 }
 
-void PartsIndex::check_lease() const {
-  if (lease_) {
-    lease_->check();
-  }
-}
-
-void PartsIndex::check_place() const {
-  check_lease();
-  if (named_ == Named::own && !storage::is_at(storage_, path_, identity_)) {
-    throw storage::moved_error(path_, "");
-  }
-}
-
 void PartsIndex::replace(const layout::hdf5::Index& index, bool synced) {
-  check_place();
-  if (named_ == Named::another) {
+  name_.check();
+  if (name_.holder() == IndexName::Holder::another) {
     replaced_.keep_if_moved();
   }
   write(index, synced);
@@ -316,23 +295,26 @@ void PartsIndex::replace(const layout::hdf5::Index& index, bool synced) {
     }
   }
   committed_attributes_ = attributes_;
-  named_ = Named::own;
+  name_.settle();
 }
 
 void PartsIndex::write(const layout::hdf5::Index& index, bool synced) {
   storage::FileIdentity identity;
-  write_atomically(storage_, path_, [&](storage::File& file) {
-    layout::hdf5::write_index(file, index);
-    identity = file.identity();
-    if (!index.commits.empty()) {
-      file.set_modified_ns(index.commits.back().modified_ns);
-    }
-    if (synced) {
-      file.sync();
-    }
-    remove_journal(synced);
-  });
-  identity_ = identity;
+  write_atomically(
+      storage_, path_,
+      [&](storage::File& file) {
+        layout::hdf5::write_index(file, index);
+        identity = file.identity();
+        if (!index.commits.empty()) {
+          file.set_modified_ns(index.commits.back().modified_ns);
+        }
+        if (synced) {
+          file.sync();
+        }
+        remove_journal(synced);
+      },
+      name_.naming());
+  name_.wrote(identity);
 }
 
 layout::hdf5::Index PartsIndex::present() const {
@@ -341,11 +323,10 @@ layout::hdf5::Index PartsIndex::present() const {
 
 bool PartsIndex::put_back() noexcept {
   try {
-    check_lease();
-    if (named_ == Named::another || !storage::is_at(storage_, path_, identity_)) {
+    if (name_.holder() == IndexName::Holder::another || !name_.has_last()) {
       return false;  // the previous state is unknown, or the name is another file's by now
     }
-    if (named_ == Named::own) {
+    if (name_.holder() == IndexName::Holder::own) {
       write(present(), true);
     } else {
       storage_.remove(path_);
@@ -380,7 +361,7 @@ void PartsIndex::remove_all(std::vector<OldPart>& parts) noexcept {
 }
 
 void PartsIndex::sync() {
-  check_place();
+  name_.check();
   storage_.open(path_, storage::Access::read_write)->sync();
   storage_.sync_directory(path_);
   replaced_.remove_parts();

@@ -23,9 +23,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "commit/parts/index_name.hpp"
 #include "commit/parts/parts_writer.hpp"
 #include "commit/publish/parts_files.hpp"
-#include "commit/publish/recovery.hpp"
 #include "layout/hdf5/index.hpp"
 #include "layout/part_set.hpp"
 #include "storage/storage.hpp"
@@ -52,7 +52,7 @@ class PartsIndex {
   bool has_time() const noexcept { return has_time_; }
   bool poisoned() const noexcept { return poisoned_; }
   /// As Publisher::opening_notice().
-  std::string opening_notice() const { return commit::opening_notice(lease_.get(), left_journal_); }
+  std::string opening_notice() const { return name_.notice(); }
   /// A number above those of all parts of the set that are in use, in any folder.
   std::uint64_t next_number() const;
   /// Removes the parts of this set in `folder` that the index does not mention: a run which died
@@ -106,10 +106,6 @@ class PartsIndex {
   using Key = std::pair<std::uint32_t, std::uint32_t>;    ///< part, variable
 
   void load();
-  /// Error locked if another process has taken the lease: then its index must not be replaced.
-  void check_lease() const;
-  /// The same; and changed_outside if the path does not lead to the index as it was written last.
-  void check_place() const;
   /// The changes of a commit by one group.
   void enter(layout::PartSet& set, const PartNews& news, PartNumbers& numbers,
              std::map<Key, Last>& last) const;
@@ -134,7 +130,7 @@ class PartsIndex {
 
   storage::Storage& storage_;
   std::string path_;
-  std::unique_ptr<storage::Lease> lease_;
+  IndexName name_;
   layout::hdf5::Profile profile_;
   layout::PartSet set_;
   std::vector<model::Definition> definitions_;
@@ -144,15 +140,9 @@ class PartsIndex {
   std::map<Key, Last> last_;
   std::uint64_t steps_ = 0;
   std::vector<model::Attribute> committed_attributes_;
-  std::string left_journal_;  ///< keep_left_journal()
   ReplacedSet replaced_;
   std::vector<OldPart> dropped_;  ///< parts that the last commit dropped
   std::vector<OldPart> older_;    ///< those that commits before it did
-  /// What has the name of the index: nothing, a file that is to be replaced, or an index of this
-  /// set.
-  enum class Named : std::uint8_t { nothing, another, own };
-  Named named_ = Named::nothing;
-  storage::FileIdentity identity_;  ///< of the index that was read or written last
   bool has_time_ = false;
   bool poisoned_ = false;
   bool has_no_journal_ = false;  ///< beside it, and none can reappear

@@ -183,7 +183,7 @@ bool PartsIndex::forget_parts(const std::vector<std::size_t>& lost) {
 
 void PartsIndex::remove_dropped(bool all) noexcept {
   try {
-    check_place();
+    name_.check();
   } catch (const std::exception&) {
     return;  // what has the name of the index may refer to them
   }

@@ -38,8 +38,29 @@ void forget_building(storage::Storage& storage, const std::string& path) noexcep
   }
 }
 
+namespace {
+
+void rename_as(storage::Storage& storage, const std::string& from, const std::string& to,
+               Naming naming) {
+  if (naming == Naming::refuse) {
+    storage.rename_new(from, to);
+  } else {
+    storage.rename(from, to);
+  }
+}
+
+/// Before anything of a file that appeared there is touched, such as its journal.
+void require_free(storage::Storage& storage, const std::string& path, Naming naming) {
+  if (naming == Naming::refuse && storage.exists(path)) {
+    throw Error(Code::exists, path + ": was made by another program meanwhile");
+  }
+}
+
+}  // namespace
+
 bool take_name(storage::Storage& storage, const std::string& building, const std::string& path,
-               bool synced) {
+               bool synced, Naming naming) {
+  require_free(storage, path, naming);
   const bool has_journal = storage.exists(journal_path(path));
   if (has_journal) {
     storage.remove(journal_path(path));
@@ -50,7 +71,7 @@ bool take_name(storage::Storage& storage, const std::string& building, const std
     // sync after the rename is enough.
     storage.sync_directory(path);
   }
-  storage.rename(building, path);
+  rename_as(storage, building, path, naming);
   return is_replacing;
 }
 
@@ -67,13 +88,14 @@ bool take_name_back(storage::Storage& storage, const std::string& building, cons
 }
 
 void write_atomically(storage::Storage& storage, const std::string& path,
-                      const std::function<void(storage::File&)>& fill) {
+                      const std::function<void(storage::File&)>& fill, Naming naming) {
   const std::string real = storage.real_path(path);
+  require_free(storage, real, naming);
   const std::string building = fresh_building_path(storage, real);
   try {
     const auto file = storage.create_like(building, real);
     fill(*file);
-    storage.rename(building, real);
+    rename_as(storage, building, real, naming);
   } catch (...) {
     forget_building(storage, real);
     throw;

@@ -272,7 +272,7 @@ void Publisher::name_file(const layout::MetadataUpdate& update, bool synced,
     file_->sync();
   }
   replaced_.keep_if_moved();
-  const bool is_replacing = commit::take_name(storage_, building_, path_, synced);
+  const bool is_replacing = commit::take_name(storage_, building_, path_, synced, naming_);
   const std::string building = std::exchange(building_, {});
   has_name_ = true;
   modified_ns_ = modified_ns;

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "commit/publish/applier.hpp"
+#include "commit/publish/atomic_file.hpp"
 #include "commit/publish/journal.hpp"
 #include "commit/publish/journal_format.hpp"
 #include "commit/publish/parts_files.hpp"
@@ -35,10 +36,11 @@ namespace sluice::commit {
 class Publisher {
  public:
   /// A new file, built beside `path`; replaces an existing file, whose permissions it gets, at the
-  /// first commit. Holds the lease of `path`: Error locked if another process writes it. A store is
-  /// built in place, and is not valid before its first commit.
+  /// first commit, or with Naming::refuse is refused: Error exists. Holds the lease of `path`:
+  /// Error locked if another process writes it. A store is built in place, and is not valid before
+  /// its first commit.
   static std::unique_ptr<Publisher> build(storage::Storage& storage, const std::string& path,
-                                          const layout::Format& format, bool synced);
+                                          const layout::Format& format, bool synced, Naming naming);
   /// An existing file; what a crash left undone is completed first.
   static std::unique_ptr<Publisher> reopen(storage::Storage& storage, const std::string& path);
   /// Removes a file that was never committed.
@@ -111,6 +113,7 @@ class Publisher {
   std::string building_;
   bool was_left_ = false;  ///< did the previous writer end without closing the file?
   std::unique_ptr<storage::Lease> lease_;
+  Naming naming_ = Naming::replace;
   std::string left_journal_;  ///< keep_left_journal()
   ReplacedSet replaced_;      ///< whose index the new file replaces
   std::unique_ptr<ReopenableFile> file_;

@@ -19,8 +19,16 @@ Publisher::Publisher(storage::Storage& storage, const std::string& path)
       data_sync_(storage) {}
 
 std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std::string& path,
-                                            const layout::Format& format, bool synced) {
+                                            const layout::Format& format, bool synced,
+                                            Naming naming) {
   std::unique_ptr<Publisher> publisher(new Publisher(storage, path));
+  // Only now does no other Sluice make one; of a store that a crash left aside, this one is next.
+  const bool is_there =
+      storage.exists(path) || (format.is_store() && layout::is_put_aside(storage, path));
+  if (naming == Naming::refuse && is_there) {
+    throw Error(Code::exists, path + ": exists already: choose another name or Mode::write");
+  }
+  publisher->naming_ = naming;
   if (format.is_store()) {
     layout::begin_store(storage, path, format, synced);
     publisher->is_store_ = publisher->is_new_store_ = true;

@@ -110,7 +110,8 @@ std::unique_ptr<layout::Planner> CommitPlanner::open(Opening opening, const Opti
     refuse_in_place(storage_, path_, format);
     layout::check_history(format, options, path_);
     refuse_to_replace_history(storage_, path_, format, options);
-    publisher_ = Publisher::build(storage_, path_, format, options.durability != Durability::none);
+    publisher_ = Publisher::build(storage_, path_, format, options.durability != Durability::none,
+                                  opening == Opening::create ? Naming::refuse : Naming::replace);
     publisher_->set_apply_interval(options.apply_every_s);
     refuse_unconditional(storage_, path_, format);
     return layout::make_planner(format, file_to_plan(has_own_file), layout::Start::fresh, settings);
