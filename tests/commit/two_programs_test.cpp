@@ -243,5 +243,31 @@ TEST_F(TwoPrograms, CreateDoesNotReplaceAFileThatAppearsBeforeTheFirstCommit) {
   }
 }
 
+// -- recovery -------------------------------------------------------------------------------------
+
+TEST_F(TwoPrograms, RecoveryDoesNotHideAChangeFromOutside) {
+  for (const std::uint64_t steps : {1, 3}) {
+    SCOPED_TRACE(steps);
+    leave(steps);
+    change_later(offset_of_values(), "corrected by hand");
+    commit::recover_unattended(*storage_, left(), false);
+    EXPECT_EQ(verify().state, commit::State::changed_outside);
+    fs::remove(left());
+  }
+}
+
+TEST_F(TwoPrograms, RecoveryTakesBackTheTimeOfAStepThatWasNotCommitted) {
+  for (const std::uint64_t steps : {1, 3}) {
+    SCOPED_TRACE(steps);
+    leave(steps);
+    change_later(fs::file_size(left()) + 4096, "of a step that was never committed");
+    commit::recover_unattended(*storage_, left(), false);
+    const commit::Verdict verdict = verify();
+    EXPECT_EQ(verdict.state, commit::State::ok);
+    EXPECT_FALSE(verdict.modified);
+    fs::remove(left());
+  }
+}
+
 }  // namespace
 }  // namespace sluice::test

@@ -171,7 +171,14 @@ void stamp(storage::File& file, std::int64_t modified_ns) noexcept {
   }
 }
 
-CarriedOut carry_out_journal(storage::Storage& storage, const std::string& path, bool dry_run) {
+bool is_changed_since(storage::File& file, std::int64_t sign_ns, std::uint64_t end) {
+  // Of the time from the sign to the last write of its writer, and between clocks.
+  constexpr std::int64_t margin_ns = 60'000'000'000;
+  return file.size() <= end && file.modified_ns() - margin_ns > sign_ns;
+}
+
+CarriedOut carry_out_journal(storage::Storage& storage, const std::string& path, bool dry_run,
+                             std::optional<std::int64_t> sign_ns) {
   const auto journal = open_runs(storage, path);
   const auto file =
       storage.open(path, dry_run ? storage::Access::read : storage::Access::read_write);
@@ -183,11 +190,17 @@ CarriedOut carry_out_journal(storage::Storage& storage, const std::string& path,
   }
   const InPlace found = examine(*file, *journal);
   if (!dry_run) {
+    // No other program changes a file that it refuses.
+    const bool is_changed =
+        sign_ns && !found.guarded &&
+        is_changed_since(*file, std::max(*sign_ns, journal->modified_ns()), journal->end());
     if (found.changed != 0 || found.guarded) {
       drop_unbacked(storage, path);
       apply_journal(*file, *journal, true);
     }
-    stamp(*file, journal->modified_ns());  // a crash may have come just before that, too
+    if (!is_changed) {
+      stamp(*file, journal->modified_ns());  // a crash may have come just before that, too
+    }
   }
   return {true, journal->commit(), journal->runs(), found};
 }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "commit/publish/journal_runs.hpp"
 
@@ -66,10 +67,17 @@ struct CarriedOut {
   InPlace found;
 };
 
+/// Was the file changed by another program since its writer's last sign of life? Not if it is
+/// longer than `end`, that of its last commit: of a step that was not committed there may be
+/// anything.
+bool is_changed_since(storage::File& file, std::int64_t sign_ns, std::uint64_t end);
+
 /// Brings the file at `path`, which has a journal beside it, to the commit of that; the journal
-/// stays. With `dry_run` only reports what it would do. One process, which holds the lease. Errors:
-/// those of examine(); damaged if the file is guarded and its journal not complete.
-CarriedOut carry_out_journal(storage::Storage& storage, const std::string& path, bool dry_run);
+/// stays. It gets the time of modification of the commit, unless it is_changed_since() `sign_ns`,
+/// if that is given. With `dry_run` only reports what it would do. One process, which holds the
+/// lease. Errors: those of examine(); damaged if the file is guarded and its journal not complete.
+CarriedOut carry_out_journal(storage::Storage& storage, const std::string& path, bool dry_run,
+                             std::optional<std::int64_t> sign_ns = {});
 
 /// Durably.
 void remove_journal(storage::Storage& storage, const std::string& path);

@@ -111,7 +111,7 @@ class Publisher {
   storage::Storage& storage_;
   std::string path_;
   std::string building_;
-  bool was_left_ = false;  ///< did the previous writer end without closing the file?
+  std::optional<std::int64_t> left_ns_;  ///< left_lease() of the writer before
   std::unique_ptr<storage::Lease> lease_;
   Naming naming_ = Naming::replace;
   std::string left_journal_;  ///< keep_left_journal()

@@ -14,7 +14,7 @@ namespace sluice::commit {
 Publisher::Publisher(storage::Storage& storage, const std::string& path)
     : storage_(storage),
       path_(path),
-      was_left_(has_lease(storage, path)),
+      left_ns_(left_lease(storage, path)),
       lease_(storage.lease(path)),
       data_sync_(storage) {}
 
@@ -43,7 +43,7 @@ std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std
   }
   try {
     recover(storage, path, false,
-            publisher->was_left_);  // the old file stays whole until the new one replaces it
+            publisher->left_ns_);  // the old file stays whole until the new one replaces it
   } catch (const Error& e) {
     // A file that cannot be recovered may be replaced all the same, but a journal that belongs to
     // another one is kept.
@@ -61,7 +61,7 @@ std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std
 
 std::unique_ptr<Publisher> Publisher::reopen(storage::Storage& storage, const std::string& path) {
   std::unique_ptr<Publisher> publisher(new Publisher(storage, path));
-  recover(storage, path, false, publisher->was_left_);
+  recover(storage, path, false, publisher->left_ns_);
   publisher->is_store_ = layout::is_store(storage, path);
   publisher->file_ = std::make_unique<ReopenableFile>(storage, path, storage::Access::read_write);
   publisher->modified_ns_ = publisher->file_->modified_ns();

@@ -11,9 +11,11 @@
 #include "commit/publish/journal_format.hpp"
 #include "commit/publish/journal_runs.hpp"
 #include "commit/publish/store_commit.hpp"
+#include "commit/publish/superblock.hpp"
 #include "layout/catalog.hpp"
 #include "layout/formats/formats.hpp"
 #include "layout/formats/stores.hpp"
+#include "model/clock.hpp"
 #include "sluice/error.hpp"
 #include "storage/endings.hpp"
 
@@ -33,17 +35,33 @@ Recovery recover_count(storage::Storage& storage, const std::string& path, bool 
   return result;
 }
 
+/// When the file at `name` was written last. One that cannot be read tells nothing: as if it were
+/// now.
+std::int64_t time_of(storage::Storage& storage, const std::string& name) noexcept {
+  try {
+    return storage.open(name, storage::Access::read)->modified_ns();
+  } catch (const std::exception&) {
+    return model::wall_clock_ns();
+  }
+}
+
 /// Data of a step that was never committed changed the time of modification. The log contains the
-/// right one; if it cannot be read nothing is lost, verify then reports it.
-void restore_time(storage::Storage& storage, const std::string& path) noexcept {
+/// right one; if it cannot be read nothing is lost, verify then reports it. `sign_ns`: the last
+/// sign of life of the writer.
+void restore_time(storage::Storage& storage, const std::string& path,
+                  std::int64_t sign_ns) noexcept {
   try {
     std::int64_t modified_ns = 0;
+    bool is_changed = false;
     {
       const auto file = storage.open(path, storage::Access::read);
       const auto catalog = layout::open_catalog(layout::format_in(*file, "auto"), *file);
       modified_ns = catalog->commits().empty() ? 0 : catalog->commits().back().modified_ns;
+      const auto superblock = find_superblock(*file);
+      const auto end = superblock ? end_in(*file, *superblock) : std::nullopt;
+      is_changed = end && is_changed_since(*file, std::max(sign_ns, modified_ns), *end);
     }
-    if (modified_ns != 0) {
+    if (modified_ns != 0 && !is_changed) {
       stamp(*storage.open(path, storage::Access::read_write), modified_ns);
     }
   } catch (const std::exception&) {
@@ -61,7 +79,13 @@ bool is_unfinished(storage::Storage& storage, const std::string& path) {
   return storage.exists(journal_path(path)) || has_lease(storage, path);
 }
 
-Recovery recover(storage::Storage& storage, const std::string& path, bool dry_run, bool was_left) {
+std::optional<std::int64_t> left_lease(storage::Storage& storage, const std::string& path) {
+  return has_lease(storage, path) ? std::optional(time_of(storage, storage::lease_path(path)))
+                                  : std::nullopt;
+}
+
+Recovery recover(storage::Storage& storage, const std::string& path, bool dry_run,
+                 std::optional<std::int64_t> left_ns) {
   const bool is_put_aside = layout::is_put_aside(storage, path);
   if (is_put_aside && dry_run) {
     return {Recovery::Found::complete, 0, 1, 1, false};
@@ -78,15 +102,16 @@ Recovery recover(storage::Storage& storage, const std::string& path, bool dry_ru
   if (!storage.exists(name)) {
     const Recovery result =
         storage.exists(path) ? recover_count(storage, path, dry_run) : Recovery{};
-    if (was_left && !dry_run) {
-      restore_time(storage, path);
+    if (left_ns && !dry_run) {
+      restore_time(storage, path, *left_ns);
     }
     return result;
   }
-  const CarriedOut done = carry_out_journal(storage, path, dry_run);
+  const std::int64_t sign_ns = std::max(time_of(storage, name), left_ns.value_or(0));
+  const CarriedOut done = carry_out_journal(storage, path, dry_run, sign_ns);
   if (!dry_run) {
     if (!done.complete) {
-      restore_time(storage, path);
+      restore_time(storage, path, sign_ns);
     }
     remove_journal(storage, path);
   }
@@ -137,9 +162,9 @@ Recovery recover_unattended(storage::Storage& storage, const std::string& given_
   const auto file = layout::is_put_aside(storage, path)
                         ? nullptr
                         : layout::open_data(storage, path, storage::Access::read);
-  const bool was_left = has_lease(storage, path);
+  const auto left_ns = left_lease(storage, path);
   const auto lease = dry_run ? nullptr : storage.lease(path);
-  Recovery result = recover(storage, path, dry_run, was_left);
+  Recovery result = recover(storage, path, dry_run, left_ns);
   if (result.found == Recovery::Found::nothing && file && is_guarded(*file)) {
     throw_lost(path);
   }

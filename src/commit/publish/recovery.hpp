@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,12 +27,17 @@ struct Recovery {
 
 /// Brings the file at `path` to its last durable commit and removes the journal; if a file without
 /// one counts more steps than it contains, the count is corrected. The file gets the time of
-/// modification of that commit again, also if only bytes after its end were written (`was_left`:
-/// its last writer ended without closing it, see Lease). With `dry_run` only reports what it would
-/// do. One rank, which holds the lease. Error changed_outside if the file has neither the old nor
-/// the new bytes; nothing is changed then.
+/// modification of that commit again, also if only bytes after its end were written (`left_ns`:
+/// its last writer ended without closing it, see left_lease()), unless another program has changed
+/// it since its writer's last sign of life: verify is to notice that. With `dry_run` only reports
+/// what it would do. One rank, which holds the lease. Error changed_outside if the file has neither
+/// the old nor the new bytes; nothing is changed then.
 Recovery recover(storage::Storage& storage, const std::string& path, bool dry_run,
-                 bool was_left = false);
+                 std::optional<std::int64_t> left_ns = {});
+
+/// Of the lease of a writer that ended without closing the file: when it was taken or renewed last.
+/// Empty: there is none. Call it before taking the lease.
+std::optional<std::int64_t> left_lease(storage::Storage& storage, const std::string& path);
 
 /// For a writer that begins a new file at `path`, and has the lease: a complete journal there whose
 /// file was moved away has steps that are nowhere else. Gives it a name beside, durably, which is

@@ -23,6 +23,26 @@ std::optional<Superblock> find_superblock(storage::File& file) {
   return std::nullopt;
 }
 
+std::optional<std::uint64_t> end_in(storage::File& file, const Superblock& superblock) {
+  constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+  std::array<std::byte, 64> bytes{};
+  if (superblock.offset != 0 || file.read(0, bytes) != bytes.size()) {
+    return std::nullopt;
+  }
+  // The version, and then the number of bytes of an address; the base address, another one, and
+  // the end follow one another.
+  const auto version = std::to_integer<int>(bytes[8]);
+  const bool is_new = version == 2 || version == 3;
+  if ((!is_new && version > 1) ||
+      std::to_integer<std::size_t>(bytes[is_new ? 9 : 13]) != word_bytes) {
+    return std::nullopt;
+  }
+  const std::size_t base_at = is_new ? 12 : version == 0 ? 24 : 28;
+  std::array<std::uint64_t, 3> words{};
+  std::memcpy(words.data(), &bytes[base_at], sizeof words);
+  return words[0] == 0 ? std::optional(words[2]) : std::nullopt;
+}
+
 void without_guard(const Superblock& superblock, std::uint64_t offset, std::span<std::byte> bytes) {
   if (superblock.offset >= offset && superblock.offset - offset < bytes.size()) {
     std::byte& first = bytes[superblock.offset - offset];

@@ -24,4 +24,8 @@ inline constexpr std::byte spoiled_byte{0x00};
 /// Removes the guard, if it is there, from bytes of the file from `offset` on.
 void without_guard(const Superblock& superblock, std::uint64_t offset, std::span<std::byte> bytes);
 
+/// The end of what the superblock at `superblock` says is HDF5's; empty: it is of another version,
+/// or not at the front of the file.
+std::optional<std::uint64_t> end_in(storage::File& file, const Superblock& superblock);
+
 }  // namespace sluice::commit
