@@ -269,5 +269,40 @@ TEST_F(TwoPrograms, RecoveryTakesBackTheTimeOfAStepThatWasNotCommitted) {
   }
 }
 
+// -- names that a client of a network file system remembers ---------------------------------------
+
+/// A client that has looked for the journal before it was there, and believes that until it reads
+/// the folder.
+class Remembering final : public storage::ForwardingStorage {
+ public:
+  using ForwardingStorage::ForwardingStorage;
+  bool exists(const std::string& path) override {
+    return !is_forgotten(path) && ForwardingStorage::exists(path);
+  }
+  std::vector<std::string> list(const std::string& path) override {
+    has_looked_ = true;
+    return ForwardingStorage::list(path);
+  }
+
+ private:
+  bool is_forgotten(const std::string& path) const {
+    return !has_looked_ && path.ends_with(".sluice-journal");
+  }
+  bool has_looked_ = false;
+};
+
+TEST_F(TwoPrograms, AJournalThatIsNotSeenYetIsNotLost) {
+  leave(3);
+  {
+    std::fstream file(left(), std::ios::binary | std::ios::in | std::ios::out);
+    file.put('\0');  // the guard
+  }
+  storage_ = std::make_shared<Remembering>(storage_);
+  expect_steps(left(), 3);
+  storage_ = std::make_shared<Remembering>(storage::make("posix"));
+  commit::recover_unattended(*storage_, left(), false);
+  expect_steps(left(), 3);
+}
+
 }  // namespace
 }  // namespace sluice::test

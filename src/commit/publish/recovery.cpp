@@ -17,6 +17,7 @@
 #include "layout/formats/stores.hpp"
 #include "model/clock.hpp"
 #include "sluice/error.hpp"
+#include "storage/calls.hpp"
 #include "storage/endings.hpp"
 
 namespace sluice::commit {
@@ -69,6 +70,16 @@ void restore_time(storage::Storage& storage, const std::string& path,
   }
 }
 
+/// A client of a network file system may remember for a while that there was no such name, such as
+/// that of a journal. Reading the folder makes it look again.
+void look_at_folder(storage::Storage& storage, const std::string& path) noexcept {
+  try {
+    storage.list(storage::folder_of(path));
+  } catch (const std::exception&) {
+    // a hint
+  }
+}
+
 }  // namespace
 
 bool has_lease(storage::Storage& storage, const std::string& path) {
@@ -99,6 +110,9 @@ Recovery recover(storage::Storage& storage, const std::string& path, bool dry_ru
             changed, false};
   }
   const std::string name = journal_path(path);
+  if (left_ns && !storage.exists(name)) {
+    look_at_folder(storage, path);
+  }
   if (!storage.exists(name)) {
     const Recovery result =
         storage.exists(path) ? recover_count(storage, path, dry_run) : Recovery{};
@@ -166,7 +180,11 @@ Recovery recover_unattended(storage::Storage& storage, const std::string& given_
   const auto lease = dry_run ? nullptr : storage.lease(path);
   Recovery result = recover(storage, path, dry_run, left_ns);
   if (result.found == Recovery::Found::nothing && file && is_guarded(*file)) {
-    throw_lost(path);
+    look_at_folder(storage, path);
+    result = recover(storage, path, dry_run, left_ns);
+    if (result.found == Recovery::Found::nothing) {
+      throw_lost(path);
+    }
   }
   return result;
 }
@@ -179,7 +197,26 @@ struct Moment {
   std::array<std::byte, superblock_bytes> superblock{};
   std::int64_t modified_ns = 0;
   bool is_in_place = false;  ///< what the journal holds, before anything was read
+  bool is_lost = false;      ///< the file needs a journal, and there is none
 };
+
+/// Of a file whose journal is not seen: may it be seen by another try? Waits a little if so, and
+/// makes the client of a network file system look again. `since_s`: of the first try; 0: this one.
+bool may_be_seen_soon(storage::Storage& storage, const std::string& path, double& since_s) {
+  constexpr double longest_s = 2;
+  constexpr auto pause = std::chrono::milliseconds(25);
+  const bool is_first = since_s == 0;
+  since_s = is_first ? model::now_s() : since_s;
+  look_at_folder(storage, path);
+  // Without a writer one look is enough.
+  if (!is_first && (!has_lease(storage, path) || model::now_s() - since_s > longest_s)) {
+    return false;
+  }
+  if (!is_first) {
+    std::this_thread::sleep_for(pause);
+  }
+  return true;
+}
 
 std::vector<std::byte> journal_bytes(storage::Storage& storage, const std::string& path) {
   const std::string name = journal_path(path);
@@ -209,6 +246,7 @@ void try_committed(storage::Storage& storage, const std::string& path,
     moment.is_in_place = examine(*file, *runs).changed == 0;
     file = with_journal(std::move(file), std::move(runs));
   } else if (is_guarded(*file)) {
+    moment.is_lost = true;
     throw_lost(path);
   }
   file->read(0, moment.superblock);
@@ -265,6 +303,7 @@ Committed open_committed(storage::Storage& storage, const std::string& given_pat
   constexpr int most_misfits = 3;  // a sector read while it was written matches neither
   std::unique_ptr<storage::File> file;
   int misfits = 0;
+  double lost_since_s = 0;
   for (int tries = 0; tries < most_tries; ++tries) {
     Moment moment;
     const std::uint64_t began = moment_of(storage, path);
@@ -280,6 +319,9 @@ Committed open_committed(storage::Storage& storage, const std::string& given_pat
       is_misfit = e.code() == Code::changed_outside && ++misfits < most_misfits;
     }
     file = std::move(next);  // the previous one had to outlive what was loaded from it
+    if (moment.is_lost && may_be_seen_soon(storage, path, lost_since_s)) {
+      continue;
+    }
     // While nothing is put in place, a record of the journal stays what was read by it.
     const std::vector<std::byte> journal =
         is_misfit ? std::vector<std::byte>() : journal_bytes(storage, path);
