@@ -9,6 +9,7 @@
 #include "api/file/file_impl.hpp"
 #include "commit/publish/journal.hpp"
 #include "commit/publish/recovery.hpp"
+#include "commit/publish/reopenable_file.hpp"
 #include "commit/tools/verify.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
@@ -267,6 +268,26 @@ TEST_F(TwoPrograms, RecoveryTakesBackTheTimeOfAStepThatWasNotCommitted) {
     EXPECT_FALSE(verdict.modified);
     fs::remove(left());
   }
+}
+
+// -- who was stopped in the middle of a step ------------------------------------------------------
+
+double clock_s = 0;
+
+TEST_F(TwoPrograms, AWriteAfterAPauseLooksAtTheLease) {
+  const auto lost = storage_->lease(left());
+  std::ofstream(left()) << "theirs";
+  commit::ReopenableFile file(*storage_, storage_->open(left(), storage::Access::read_write));
+  clock_s = 1000;
+  file.watch_lease(left(), [] { return clock_s; });
+  const auto write = [&] { file.write(0, std::as_bytes(std::span("ours", 4))); };
+  storage_->remove(lease_path());
+  const auto next = storage_->lease(left());
+  clock_s += storage::LeaseWatch::longest_s + 1;
+  EXPECT_EQ(error_of(write).code(), Code::locked);
+  EXPECT_EQ(content_of(left()), "theirs");
+  file.begin_commit();
+  EXPECT_EQ(error_of(write).code(), Code::ok);
 }
 
 // -- names that a client of a network file system remembers ---------------------------------------

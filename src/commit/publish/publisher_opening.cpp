@@ -56,6 +56,7 @@ std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std
   publisher->file_ = std::make_unique<ReopenableFile>(storage, storage.create_like(building, path));
   publisher->building_ = building;
   publisher->identity_ = publisher->file_->identity();
+  publisher->file_->watch_lease(path);
   return publisher;
 }
 
@@ -66,6 +67,7 @@ std::unique_ptr<Publisher> Publisher::reopen(storage::Storage& storage, const st
   publisher->file_ = std::make_unique<ReopenableFile>(storage, path, storage::Access::read_write);
   publisher->modified_ns_ = publisher->file_->modified_ns();
   publisher->identity_ = publisher->file_->identity();
+  publisher->file_->watch_lease(path);
   publisher->has_name_ = true;
   return publisher;
 }

@@ -1,16 +1,21 @@
-// A file that can be written again after a sync of it failed.
+// A file that can be written again after a sync of it failed, and that is not written by who was
+// stopped until another writer had its lease (storage/lease_watch.hpp).
 //
 // Invariant: a failed sync is never retried on the same descriptor: the kernel may have dropped the
 // bytes and would report success. After reopening the file, everything that was not synced must be
 // written again.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "layout/formats/stores.hpp"
 #include "storage/forwarding.hpp"
+#include "storage/lease_watch.hpp"
 #include "storage/named_file.hpp"
 
 namespace sluice::commit {
@@ -37,6 +42,23 @@ class ReopenableFile final : public storage::ForwardingFile {
     }
   }
 
+  /// From now on writes look at the lease of `path`, which is held, where the ranks were stopped.
+  void watch_lease(const std::string& path, storage::LeaseWatch::Clock clock = nullptr) {
+    if (inner().identity() != storage::FileIdentity{}) {
+      watch_ = std::make_unique<storage::LeaseWatch>(path, clock);
+    }
+  }
+  /// The planner of a commit has looked at the lease.
+  void begin_commit() noexcept {
+    if (watch_) {
+      watch_->begin();
+    }
+  }
+
+  void write(std::uint64_t offset, std::span<const std::byte> bytes) override {
+    check_lease();
+    inner().write(offset, bytes);
+  }
   void sync() override {
     try {
       inner().sync();
@@ -47,6 +69,7 @@ class ReopenableFile final : public storage::ForwardingFile {
   }
   bool is_collective() const override { return inner().is_collective(); }
   void write_collective(std::span<const storage::WritePiece> pieces) override {
+    check_lease();
     inner().write_collective(pieces);
   }
   void read_collective(std::span<const storage::ReadPiece> pieces) override {
@@ -54,7 +77,14 @@ class ReopenableFile final : public storage::ForwardingFile {
   }
 
  private:
+  void check_lease() {
+    if (watch_) {
+      watch_->check();
+    }
+  }
+
   storage::Storage& storage_;
+  std::unique_ptr<storage::LeaseWatch> watch_;
   bool sync_failed_ = false;
 };
 

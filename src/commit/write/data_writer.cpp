@@ -51,8 +51,9 @@ exec::WriteBehind writer_of(const PlanMaker& plans, const exec::Transport& trans
 }  // namespace
 
 DataWriter::DataWriter(exec::Transport& transport, storage::Storage& storage,
-                       const std::string& present_path, const Options& options,
-                       const FileVariables& variables, const PlanMaker& plans, Publisher* publisher)
+                       const std::string& path, const std::string& present_path,
+                       const Options& options, const FileVariables& variables,
+                       const PlanMaker& plans, Publisher* publisher)
     : transport_(transport),
       storage_(storage),
       options_(options),
@@ -76,10 +77,11 @@ DataWriter::DataWriter(exec::Transport& transport, storage::Storage& storage,
     file_ = publisher != nullptr ? &publisher->file() : nullptr;  // which has been opened
     return;
   }
-  exec::together(transport, [&] { open_own(present_path, own_index >= 0, together); });
+  exec::together(transport, [&] { open_own(path, present_path, own_index >= 0, together); });
 }
 
-void DataWriter::open_own(const std::string& present_path, bool writes, bool together) {
+void DataWriter::open_own(const std::string& path, const std::string& present_path, bool writes,
+                          bool together) {
   if (together) {
     own_file_ = std::make_unique<ReopenableFile>(
         storage_, storage_.open_together(present_path, storage::Access::read_write, writes));
@@ -89,6 +91,9 @@ void DataWriter::open_own(const std::string& present_path, bool writes, bool tog
   }
   if (writes) {
     file_ = own_file_ ? own_file_.get() : &publisher_->file();
+  }
+  if (own_file_ && writes) {
+    own_file_->watch_lease(path);
   }
   if (writes && in_background_ && has_thread()) {
     // Here, where all ranks learn of it if the thread cannot be started.
@@ -182,6 +187,9 @@ void DataWriter::prefill(const layout::CommitPlan& placed, const plan::Plan& who
 }
 
 std::exception_ptr DataWriter::write(const plan::Plan& who, const exec::Work& work) {
+  if (file_ != nullptr) {
+    file_->begin_commit();
+  }
   return exec::failure_of([&] { exec::carry_out(transport_, who, work, buffers_); });
 }
 

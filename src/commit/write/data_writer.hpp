@@ -27,11 +27,11 @@ namespace sluice::commit {
 
 class DataWriter {
  public:
-  /// Collective. Opens the file, which is at `present_path`, on the ranks that write. `publisher`
-  /// is that of rank 0, else null; the arguments must outlive the object.
-  DataWriter(exec::Transport& transport, storage::Storage& storage, const std::string& present_path,
-             const Options& options, const FileVariables& variables, const PlanMaker& plans,
-             Publisher* publisher);
+  /// Collective. Opens the file of `path`, which is at `present_path`, on the ranks that write.
+  /// `publisher` is that of rank 0, else null; the arguments must outlive the object.
+  DataWriter(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+             const std::string& present_path, const Options& options,
+             const FileVariables& variables, const PlanMaker& plans, Publisher* publisher);
 
   /// Open for data; null on ranks that do not write.
   storage::File* file() const noexcept { return file_; }
@@ -89,7 +89,8 @@ class DataWriter {
   double waited_s() const;
 
  private:
-  void open_own(const std::string& present_path, bool writes, bool together);
+  void open_own(const std::string& path, const std::string& present_path, bool writes,
+                bool together);
   void number_words(const FileCommit& commit, StagedCommit& staged);
 
   // What the ranks exchanged about their blocks when these had that number.
@@ -109,7 +110,7 @@ class DataWriter {
   std::uint64_t writers_ = 1;       ///< ranks that have the file open for data
   std::uint64_t writer_index_ = 0;  ///< of this rank among them, where it is one
   std::unique_ptr<ReopenableFile> own_file_;
-  storage::File* file_ = nullptr;  ///< the publisher's or own_file_
+  ReopenableFile* file_ = nullptr;  ///< the publisher's or own_file_
   exec::Buffers buffers_;
   Words words_;
   std::shared_ptr<exec::Ring> resting_ring_;

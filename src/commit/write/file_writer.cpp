@@ -17,8 +17,9 @@ FileWriter::FileWriter(exec::Transport& transport, storage::Storage& storage,
       options_(options),
       plans_(transport, storage, place, options, variables_) {
   const std::string present_path = open(opening, place);
-  data_ = std::make_unique<DataWriter>(transport, storage, present_path, options_, variables_,
-                                       plans_, planner_ ? &planner_->publisher() : nullptr);
+  data_ =
+      std::make_unique<DataWriter>(transport, storage, path_, present_path, options_, variables_,
+                                   plans_, planner_ ? &planner_->publisher() : nullptr);
   make_queue();
 }
 
