@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "exec/transport/mpi_core.hpp"
+#include "exec/transport/transport.hpp"
 
 namespace sluice::exec {
 

@@ -19,7 +19,7 @@
 
 #include "exec/transport/mpi_batch.hpp"
 #include "exec/transport/mpi_channels.hpp"
-#include "exec/transport/mpi_transport.hpp"
+#include "exec/transport/mpi_options.hpp"
 #include "exec/transport/mpi_watch.hpp"
 #include "exec/transport/waiting.hpp"
 #include "mpi/process.hpp"

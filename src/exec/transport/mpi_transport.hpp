@@ -7,24 +7,15 @@
 // and pending requests are not touched again.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
 
+#include "exec/transport/mpi_options.hpp"
 #include "exec/transport/transport.hpp"
 #include "sluice/comm.hpp"
 
 namespace sluice::exec {
-
-struct MpiOptions {
-  double timeout_s = 1800;  ///< limit of one wait; 0: none
-  int ranks_per_node = 0;   ///< simulated nodes of this many consecutive ranks; 0: ask MPI
-  double grace_s = 1.0;     ///< after the limit, how long to wait for answers of the other ranks
-  std::size_t part_bytes = std::size_t{1} << 30;  ///< a longer message is split; at most 2^30
-  int sparse_from = 32;  ///< with this many ranks or more, exchange() sends to receivers only
-  int tree_from = 17;    ///< with this many ranks or more, gather() goes along a tree
-};
 
 /// A transport over a duplicate of `comm` (an intracommunicator; it stays the caller's). Collective
 /// over `comm`. When the transport and the last Pending of it are gone, the duplicate may serve the
