@@ -18,8 +18,8 @@
 #include "commit/write/file_variables.hpp"
 #include "commit/write/plan_maker.hpp"
 #include "exec/transport/transport.hpp"
-#include "exec/write/executor.hpp"
 #include "exec/write/ring.hpp"
+#include "exec/write/work.hpp"
 #include "sluice/options.hpp"
 #include "storage/storage.hpp"
 

@@ -19,8 +19,8 @@
 #include "exec/encode/encoded_rounds.hpp"
 #include "exec/encode_pool.hpp"
 #include "exec/notify/completion_tracker.hpp"
-#include "exec/write/executor.hpp"
 #include "exec/write/window.hpp"
+#include "exec/write/work.hpp"
 #include "layout/layout.hpp"
 #include "storage/storage.hpp"
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "exec/write/flows.hpp"
+#include "exec/write/portion_source.hpp"
 #include "exec/write/ring.hpp"
 
 namespace sluice::exec {

@@ -8,8 +8,8 @@
 
 #include "codec/checksum.hpp"
 #include "codec/quantise.hpp"
-#include "exec/write/executor.hpp"
 #include "exec/write/sink.hpp"
+#include "exec/write/work.hpp"
 
 namespace sluice::exec {
 

@@ -1,10 +1,17 @@
-// The flows of a plan, one function and one file each. All are collective, return the bytes that
-// this rank wrote, and throw a failure of this rank at the end, after its part for the others.
+// Executes a plan: packs portions, computes their checksums, moves bytes to their writers, writes.
+// carry_out() chooses the flow; the flows are one function and one file each. All are collective,
+// return the bytes that this rank wrote, and throw a failure of this rank at the end, after its
+// part for the others.
 #pragma once
 
-#include "exec/write/executor.hpp"
+#include "exec/write/work.hpp"
 
 namespace sluice::exec {
+
+/// Collective. Returns the bytes this rank wrote. A failure of this rank is thrown at the end,
+/// after its part in the exchange: the caller agrees with the other ranks.
+std::uint64_t carry_out(Transport& transport, const plan::Plan& plan, const Work& work,
+                        Buffers& buffers);
 
 /// Every rank writes its own portions.
 std::uint64_t write_direct(const plan::Plan& plan, const Work& work, Buffers& buffers);

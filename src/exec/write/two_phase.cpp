@@ -1,6 +1,7 @@
 #include <optional>
 
 #include "exec/write/flows.hpp"
+#include "exec/write/portion_source.hpp"
 #include "exec/write/two_phase_write.hpp"
 
 namespace sluice::exec {

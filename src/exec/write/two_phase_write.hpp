@@ -21,6 +21,7 @@
 #include "exec/transport/transport.hpp"
 #include "exec/write/round_source.hpp"
 #include "exec/write/window.hpp"
+#include "exec/write/work.hpp"
 #include "plan/tile_map.hpp"
 
 namespace sluice::exec {

@@ -1,6 +1,7 @@
-#include "exec/write/executor.hpp"
+#include "exec/write/work.hpp"
 
-#include "exec/write/flows.hpp"
+#include <utility>
+
 #include "exec/write/ring.hpp"
 
 namespace sluice::exec {
@@ -59,22 +60,6 @@ void Buffers::give_to_pool(double idle_s) {
     memory->packed = std::move(packed);
     pool.give_back(std::move(memory), idle_s);
   }
-}
-
-std::uint64_t carry_out(Transport& transport, const plan::Plan& plan, const Work& work,
-                        Buffers& buffers) {
-  switch (plan.flow) {
-    case plan::Flow::direct:
-      return write_direct(plan, work, buffers);
-    case plan::Flow::funnel:
-      return write_funnel(transport, plan, work, buffers);
-    case plan::Flow::two_phase:
-      return write_two_phase(transport, plan, work, buffers);
-    case plan::Flow::async_two_phase:
-      return buffers.ring ? write_async_two_phase(plan, work, buffers)
-                          : write_two_phase(transport, plan, work, buffers);
-  }
-  throw Error(Code::internal, "a plan without a flow");
 }
 
 }  // namespace sluice::exec

@@ -1,4 +1,4 @@
-// Executes a plan: packs portions, computes their checksums, moves bytes to their writers, writes.
+// What the execution of a plan is given: the data of a rank, and memory that is kept.
 #pragma once
 
 #include <cstdint>
@@ -71,10 +71,5 @@ struct Buffers {
   /// nobody's use any more.
   void give_to_pool(double idle_s);
 };
-
-/// Collective. Returns the bytes this rank wrote. A failure of this rank is thrown at the end,
-/// after its part in the exchange: the caller agrees with the other ranks.
-std::uint64_t carry_out(Transport& transport, const plan::Plan& plan, const Work& work,
-                        Buffers& buffers);
 
 }  // namespace sluice::exec
