@@ -5,7 +5,7 @@
 // list of boxes from each rank once, and nothing else is announced.
 //
 // Invariants: a reader's range is read in ascending windows, so checksums are computed on the way
-// and no record is ever kept in memory; ranges never split a record; only bytes that are requested
+// and no record is ever kept in memory; only bytes that are requested
 // or covered by a requested record are read, except gaps of a few KiB; a rank holds one window, as
 // much again to send, what one round brings, and the parts of its selection that are not complete.
 // The rounds themselves are exec/exchange/bounded_exchange.
@@ -18,31 +18,12 @@
 #include <vector>
 
 #include "exec/exchange/bounded_exchange.hpp"
+#include "exec/read/read_map.hpp"
 #include "exec/transport/transport.hpp"
 #include "layout/placement.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::exec {
-
-/// Which rank reads what: reader i reads the file range [bounds[i], bounds[i + 1]).
-struct ReadMap {
-  std::vector<int> readers;  ///< ranks, ascending
-  std::vector<std::uint64_t> bounds;
-  std::uint64_t window_bytes = 0;
-
-  std::uint64_t rounds() const;
-};
-
-/// A box whose bytes have a known XXH3. It is inside one tile.
-struct CheckedPiece {
-  layout::Piece piece;
-  std::uint64_t checksum = 0;
-};
-
-/// Divides `space` evenly among the readers, without splitting any of `records`. Pure.
-ReadMap read_map(const layout::Placement& placement, const layout::Extent& space,
-                 std::span<const CheckedPiece> records, std::vector<int> readers,
-                 std::uint64_t window_bytes);
 
 /// Memory that lives as long as the file: touching it first costs more than the reads.
 struct ReadBuffers {

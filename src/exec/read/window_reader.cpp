@@ -16,13 +16,6 @@ constexpr std::uint64_t short_gap_bytes = 32 << 10;
 
 }  // namespace
 
-Range window_of(const ReadMap& map, std::size_t reader, std::uint64_t round) {
-  const std::uint64_t begin = map.bounds[reader];
-  const std::uint64_t end = map.bounds[reader + 1];
-  const std::uint64_t first = std::min(end, begin + round * map.window_bytes);
-  return {first, std::min(end, first + map.window_bytes)};
-}
-
 WindowReader::WindowReader(storage::File& file, const layout::Placement& placement,
                            const ReadMap& map, std::size_t index, std::vector<Share> shares,
                            std::span<const CheckedPiece> records,

@@ -2,25 +2,20 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "codec/checksum.hpp"
 #include "exec/exchange/bounded_exchange.hpp"
-#include "exec/read/two_phase_read.hpp"
+#include "exec/read/read_map.hpp"
 #include "layout/runs.hpp"
 #include "model/bits.hpp"
+#include "storage/storage.hpp"
 
 namespace sluice::exec {
-
-/// A half-open range of the file.
-struct Range {
-  std::uint64_t first = 0;
-  std::uint64_t last = 0;
-};
-
-/// The range that reader number `reader` reads in a round.
-Range window_of(const ReadMap& map, std::size_t reader, std::uint64_t round);
 
 /// The parts of a rank that are in a reader's range, ascending; with their index among the rank's.
 struct Share {
