@@ -135,7 +135,5 @@ struct ObjectPath {
 ObjectPath parse_object_path(const std::string& path);
 /// For an address; `keep`: characters beside letters, digits and "-_.~".
 std::string url_encoded(const std::string& text, const char* keep);
-/// Seconds since 1970 of a date of HTTP; 0: none.
-std::int64_t http_date(const std::string& text);
 
 }  // namespace sluice::storage

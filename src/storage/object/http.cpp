@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <ctime>
 #include <mutex>
 
 #include "storage/object/curl_library.hpp"
@@ -12,6 +13,15 @@ namespace sluice::storage {
 std::string HttpAnswer::header(const std::string& name) const {
   const auto found = headers.find(name);
   return found == headers.end() ? std::string() : found->second;
+}
+
+std::int64_t http_date(const std::string& text) {
+  std::tm time = {};
+  // "Wed, 25 Nov 2026 20:53:21 GMT"
+  if (::strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S", &time) == nullptr) {
+    return 0;
+  }
+  return ::timegm(&time);
 }
 
 #ifdef SLUICE_HAS_CURL

@@ -45,6 +45,9 @@ struct HttpAnswer {
 /// Of an answer that is text.
 inline constexpr std::size_t most_text_bytes = 16 << 20;
 
+/// Seconds since 1970 of a date of HTTP; 0: none.
+std::int64_t http_date(const std::string& text);
+
 class Http {
  public:
   Http();

@@ -7,7 +7,6 @@
 #include <ctime>
 #include <string_view>
 
-#include "storage/object/bucket.hpp"
 #include "storage/object/xml.hpp"
 
 namespace sluice::storage {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
-#include <ctime>
 
 #include "model/name.hpp"
 #include "sluice/error.hpp"
@@ -66,15 +65,6 @@ std::string url_encoded(const std::string& text, const char* keep) {
     }
   }
   return encoded;
-}
-
-std::int64_t http_date(const std::string& text) {
-  std::tm time = {};
-  // "Wed, 25 Nov 2026 20:53:21 GMT"
-  if (::strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S", &time) == nullptr) {
-    return 0;
-  }
-  return ::timegm(&time);
 }
 
 }  // namespace sluice::storage
