@@ -17,7 +17,6 @@
 #include "commit/read/input.hpp"
 #include "commit/read/records.hpp"
 #include "commit/tools/findings.hpp"
-#include "commit/tools/verify.hpp"
 #include "layout/catalog.hpp"
 
 namespace sluice::commit {

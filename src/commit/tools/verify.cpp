@@ -246,7 +246,7 @@ Verdict verify_opened(exec::Transport& transport, storage::Storage& storage,
     return verdict;
   }
   if (input.set() != nullptr) {
-    verdict = verify_parts(transport, storage, input, progress);
+    verdict = verify_parts(transport, storage, input, verify_part, progress);
   } else {
     Verifier verifier(transport, path, input, only, volumes, progress);
     verifier.run();

@@ -24,12 +24,13 @@ constexpr std::uint64_t orders_per_part = 1ULL << 40;
 class PartsVerifier {
  public:
   PartsVerifier(exec::Transport& transport, storage::Storage& storage, Input& input,
-                const VerifyProgress& progress)
+                const VerifyPart& verify_part, const VerifyProgress& progress)
       : transport_(transport),
         alone_(exec::make_solo()),
         storage_(storage::make_self_storage(storage)),
         input_(input),
         set_(*input.set()),
+        verify_part_(verify_part),
         progress_(progress),
         is_shared_(set_.parts.size() >= static_cast<std::size_t>(transport.size())) {
     for (const Part& part : set_.parts) {
@@ -72,6 +73,7 @@ class PartsVerifier {
   std::unique_ptr<storage::Storage> storage_;
   Input& input_;
   const PartSet& set_;
+  const VerifyPart& verify_part_;
   const VerifyProgress& progress_;
   bool is_shared_;  ///< does each rank verify other parts than the others?
   std::uint64_t total_bytes_ = 0;
@@ -208,8 +210,8 @@ void PartsVerifier::check_part(std::size_t part) {
       progress_(std::min(total_bytes_, (passed_bytes_ + now) * ranks), total_bytes_);
     }
   };
-  add(verify_part(is_shared_ ? *alone_ : transport_, *storage_,
-                  layout::part_path(input_.path(), known.path), volumes_in(part), within),
+  add(verify_part_(is_shared_ ? *alone_ : transport_, *storage_,
+                   layout::part_path(input_.path(), known.path), volumes_in(part), within),
       part);
   passed_bytes_ += known.bytes;
 }
@@ -300,8 +302,8 @@ Verdict PartsVerifier::together() {
 }  // namespace
 
 Verdict verify_parts(exec::Transport& transport, storage::Storage& storage, Input& input,
-                     const VerifyProgress& progress) {
-  return PartsVerifier(transport, storage, input, progress).run();
+                     const VerifyPart& verify_part, const VerifyProgress& progress) {
+  return PartsVerifier(transport, storage, input, verify_part, progress).run();
 }
 
 }  // namespace sluice::commit
