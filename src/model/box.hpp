@@ -1,6 +1,7 @@
 // An axis-parallel box of elements in the index space of a variable.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -20,6 +21,13 @@ struct Box {
   std::string text() const;
 
   friend bool operator==(const Box&, const Box&) = default;
+};
+
+/// A block and the rank that put it.
+struct OwnedBox {
+  Box box;
+  int rank = 0;
+  std::uint32_t variable = 0;
 };
 
 /// All of `shape`.

@@ -4,12 +4,13 @@
 // the tree is balanced, so its depth is below 64.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "model/coverage.hpp"
+#include "model/box.hpp"
 
 namespace sluice::model {
 

@@ -15,13 +15,6 @@
 
 namespace sluice::model {
 
-/// A block and the rank that put it.
-struct OwnedBox {
-  Box box;
-  int rank = 0;
-  std::uint32_t variable = 0;
-};
-
 /// By variable, then start, count and rank: the order in which messages name offending blocks.
 bool comes_before(const OwnedBox& a, const OwnedBox& b);
 
