@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "dialect/vampire/snapshot.hpp"
 #include "exec/transport/transport.hpp"
 #include "storage/storage.hpp"
 
@@ -36,6 +35,29 @@ constexpr std::uint64_t category_offset(std::uint64_t rows, std::uint64_t row) {
 constexpr std::uint64_t position_offset(std::uint64_t rows, std::uint64_t row) {
   return category_offset(rows, rows) + 3 * sizeof(double) * row;
 }
+
+/// One data file of a set; its rows are [first_row, first_row + rows) of the snapshot.
+struct DataFile {
+  std::string path;
+  std::uint64_t first_row = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t bytes = 0;  ///< its size when it was opened
+  std::uint64_t begin = 0;  ///< of the count before the rows: behind a header, where it has one
+};
+
+/// The data files of one kind.
+struct FileSet {
+  bool text = false;
+  bool has_elements = false;  ///< a chemical symbol ends each row (legacy coordinates)
+  std::vector<DataFile> files;
+};
+
+/// A part of the atoms.
+struct Coordinates {
+  std::vector<std::int32_t> material;
+  std::vector<std::int32_t> category;
+  std::vector<double> xyz;  ///< three an atom, Angstrom
+};
 
 /// What a meta file listed, and where.
 struct Listed {

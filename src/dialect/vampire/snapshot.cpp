@@ -7,7 +7,6 @@
 #include <span>
 #include <type_traits>
 
-#include "dialect/vampire/files.hpp"
 #include "dialect/vampire/legacy.hpp"
 #include "exec/transport/agree.hpp"
 #include "sluice/error.hpp"

@@ -22,27 +22,12 @@
 #include <string>
 #include <vector>
 
+#include "dialect/vampire/files.hpp"
 #include "dialect/vampire/meta.hpp"
 #include "exec/transport/transport.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::dialect::vampire {
-
-/// One data file of a set; its rows are [first_row, first_row + rows) of the snapshot.
-struct DataFile {
-  std::string path;
-  std::uint64_t first_row = 0;
-  std::uint64_t rows = 0;
-  std::uint64_t bytes = 0;  ///< its size when it was opened
-  std::uint64_t begin = 0;  ///< of the count before the rows: behind a header, where it has one
-};
-
-/// The data files of one kind.
-struct FileSet {
-  bool text = false;
-  bool has_elements = false;  ///< a chemical symbol ends each row (legacy coordinates)
-  std::vector<DataFile> files;
-};
 
 /// One snapshot of the spins.
 struct Frame {
@@ -50,13 +35,6 @@ struct Frame {
   SpinsMeta meta;
   FileSet data;
   std::vector<std::string> notes;  ///< deviations that were accepted
-};
-
-/// A part of the atoms.
-struct Coordinates {
-  std::vector<std::int32_t> material;
-  std::vector<std::int32_t> category;
-  std::vector<double> xyz;  ///< three an atom, Angstrom
 };
 
 class Snapshot {

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "dialect/vampire/files.hpp"
+#include "dialect/vampire/snapshot.hpp"
 #include "exec/transport/agree.hpp"
 #include "sluice/error.hpp"
 
