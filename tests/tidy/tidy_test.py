@@ -188,11 +188,14 @@ class Cycles(unittest.TestCase):
                   "src/plan/b.cpp": '#include "plan/c.hpp"\n', "src/plan/b.hpp": "",
                   "src/plan/c.hpp": '#include "plan/a.hpp"\n'}
         self.assertEqual(len(findings("cycles", longer)), 1)
+        in_folder = {"src/commit/tools/a.hpp": '#include "commit/tools/b.hpp"\n',
+                     "src/commit/tools/b.hpp": '#include "commit/tools/a.hpp"\n'}
+        self.assertEqual(len(findings("cycles", in_folder)), 1)
 
     def test_in_order(self):
         self.assertEqual(findings("cycles", self.FILES), [])
-        beside = {"src/exec/a.hpp": '#include "exec/b.hpp"\n',
-                  "src/exec/b.hpp": '#include "exec/a.hpp"\n'}
+        beside = {"src/commit/read/a.hpp": '#include "commit/read/b.hpp"\n',
+                  "src/commit/read/b.hpp": '#include "commit/read/a.hpp"\n'}
         self.assertEqual(findings("cycles", beside), [])
 
 

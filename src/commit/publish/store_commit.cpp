@@ -1,7 +1,6 @@
 #include "commit/publish/store_commit.hpp"
 
 #include "commit/publish/in_place.hpp"
-#include "commit/publish/recovery.hpp"
 #include "layout/formats/formats.hpp"
 #include "layout/formats/stores.hpp"
 #include "storage/calls.hpp"
