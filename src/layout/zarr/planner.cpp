@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
+#include <cstring>
+#include <set>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
-#include "layout/netcdf4/rules.hpp"
 #include "layout/zarr/fill_value.hpp"
 #include "model/round_up.hpp"
+#include "sluice/error.hpp"
 
 namespace sluice::layout::zarr {
 
@@ -21,41 +24,60 @@ namespace {
 constexpr std::uint64_t first_address = 1ULL << 40;
 constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t fewest_checksum_words = 512;
-/// Of a variable whose rows vary: the index of a shard, of 16 bytes a tile, is written with each
-/// step.
-constexpr std::uint64_t most_tiles_of_varying_shard = 4096;
 /// A variable with more objects a step has those that are to be removed looked up, not guessed.
 constexpr std::uint64_t most_guessed_objects = 1024;
 
-/// No dimension 0: a chunk has elements, also where the array has none.
-Dims at_least_one(Dims dims) {
-  for (int d = 0; d < dims.rank(); ++d) {
-    dims[d] = std::max<std::uint64_t>(1, dims[d]);
-  }
-  return dims;
-}
-
-/// The first number in a name like "c.5.0".
-std::optional<std::uint64_t> step_of_object(const std::string& name) {
-  std::uint64_t step = 0;
-  const char* const first = name.data() + std::min<std::size_t>(2, name.size());
-  const char* const end = name.data() + name.size();
-  const auto [rest, problem] = std::from_chars(first, end, step);
-  const bool is_object =
-      name.rfind("c.", 0) == 0 && problem == std::errc() && (rest == end || *rest == '.');
-  return is_object ? std::optional(step) : std::nullopt;
+std::vector<std::byte> bytes_of(const std::string& text) {
+  const auto* data = reinterpret_cast<const std::byte*>(text.data());
+  return {data, data + text.size()};
 }
 
 }  // namespace
 
 ZarrPlanner::ZarrPlanner(storage::File& file, const PlannerOptions& options)
-    : file_(file), options_(options), next_address_(first_address) {
+    : file_(file), options_(options), next_address_(first_address), arrays_(file, options) {
   options_.alignment_bytes = model::round_up(options.alignment_bytes, page_bytes);
 }
 
 std::unique_ptr<ZarrPlanner> ZarrPlanner::create(storage::File& file,
                                                  const PlannerOptions& options) {
   return std::unique_ptr<ZarrPlanner>(new ZarrPlanner(file, options));
+}
+
+std::unique_ptr<ZarrPlanner> ZarrPlanner::append(storage::File& file,
+                                                 const PlannerOptions& options) {
+  auto planner = create(file, options);
+  planner->load();
+  return planner;
+}
+
+void ZarrPlanner::load() {
+  const Manifest manifest = read_manifest(file_);
+  if (!manifest.ours) {
+    throw Error(Code::unsupported,
+                file_.path() +
+                    ": format zarr: steps can be appended only to a store that Sluice wrote: write "
+                    "a new one");
+  }
+  rows_.load(file_, manifest);
+  attributes_ = manifest.attributes;
+  state_.steps = manifest.steps;
+  state_.checksum_chunk_words = manifest.checksum_chunk_words;
+  state_.checksum_chunks = manifest.checksum_chunks;
+  state_.has_time = manifest.has_time;
+  kept_ = manifest.kept;
+  for (const Stored& stored : manifest.arrays) {
+    arrays_.load(stored, kept_.documents.count(stored.definition.name) == 0);
+    add_fill_attribute(stored.definition);
+  }
+  for (auto& [name, text] : documents_of(this->manifest())) {
+    if (name.size() > std::strlen(document_name) &&
+        kept_.documents.count(name.substr(0, name.size() - std::strlen(document_name) - 1)) != 0) {
+      untouched_.emplace(name, text);
+    }
+  }
+  written_ = untouched_;
+  history_.begin(state());
 }
 
 std::uint64_t ZarrPlanner::take(std::uint64_t bytes) {
@@ -76,11 +98,12 @@ Refusals ZarrPlanner::refusals() const {
   return refusals;
 }
 
-void ZarrPlanner::define(const Definition& definition) { add(definition); }
+void ZarrPlanner::define(const Definition& definition) {
+  arrays_.add(definition);
+  add_fill_attribute(definition);
+}
 
-void ZarrPlanner::add(const Definition& definition) {
-  definitions_.push_back(definition);
-  made_.push_back({});
+void ZarrPlanner::add_fill_attribute(const Definition& definition) {
   const auto said = fill_attribute(definition);
   const auto is_it = [&](const model::Attribute& a) {
     return a.owner == said->owner && a.name == said->name;
@@ -94,97 +117,10 @@ void ZarrPlanner::set_attribute(const model::Attribute& attribute) {
   model::set_attribute(attributes_, attribute);
 }
 
-std::uint64_t ZarrPlanner::tiles_of(std::uint32_t variable) const {
-  const Dims& shape = definitions_[variable].shape;
-  return shape.volume() == 0 ? 0 : grid_of(shape, made_[variable].tiling).volume();
-}
-
-std::uint64_t ZarrPlanner::tiles_in_shard(std::uint32_t variable) const {
-  const Made& made = made_[variable];
-  const Dims grid = grid_of(definitions_[variable].shape, made.tiling);
-  return made.shard_rows == 0 ? 1 : made.shard_rows * (grid.volume() / grid[0]);
-}
-
-std::uint64_t ZarrPlanner::shards_of(std::uint32_t variable) const {
-  const std::uint64_t tiles = tiles_of(variable);
-  return tiles == 0 ? 0 : (tiles - 1) / tiles_in_shard(variable) + 1;
-}
-
-void ZarrPlanner::make(std::uint32_t variable, const Tiling& tiling) {
-  Made& made = made_[variable];
-  if (made.exists) {
-    return;
-  }
-  made.tiling = tiling.is_regular() ? Tiling(at_least_one(tiling.tile())) : tiling;
-  made.exists = true;
-  made.left.emplace();  // the folder is cleared
-  made.shard_rows = 0;
-  folders_to_clear_.insert(definitions_[variable].name);
-  if (tiling.is_regular() && tiles_of(variable) > 1 && !options_.whole_objects) {
-    const std::uint64_t rows = grid_of(definitions_[variable].shape, made.tiling)[0];
-    const std::uint64_t shards = std::max<std::uint64_t>(1, std::min(rows, options_.writers));
-    made.shard_rows = (rows + shards - 1) / shards;
-    if (definitions_[variable].varying) {
-      const std::uint64_t along = tiles_of(variable) / rows;
-      made.shard_rows = std::min(made.shard_rows,
-                                 std::max<std::uint64_t>(1, most_tiles_of_varying_shard / along));
-    }
-  }
-}
-
-Array ZarrPlanner::array_of(std::uint32_t variable) const {
-  const Definition& d = definitions_[variable];
-  const Made& made = made_[variable];
-  Array array;
-  array.type = d.type;
-  array.fill = d.hole_fill();
-  array.filters = pipeline_in_zarr(pipeline_of(d));
-  array.sharded = made.shard_rows != 0;
-  array.index_first = true;
-  const Dims& tile = made.tiling.tile();
-  Dims chunk = tile;
-  if (array.sharded) {
-    const Dims grid = grid_of(d.shape, made.tiling);
-    for (int i = 0; i < chunk.rank(); ++i) {
-      chunk[i] *= i == 0 ? made.shard_rows : grid[i];
-    }
-  }
-  array.shape = d.stepped ? d.shape.with_front(state_.steps) : d.shape;
-  array.chunk = d.stepped ? chunk.with_front(1) : chunk;
-  array.inner = d.stepped ? tile.with_front(1) : tile;
-  array.lengths = made.tiling.lengths();
-  if (d.stepped && !array.lengths.empty()) {
-    array.lengths.insert(array.lengths.begin(), std::vector<std::uint64_t>{});
-  }
-  for (const netcdf4::Use& use : netcdf4::uses_of(d)) {
-    array.dimensions.push_back(use.name);
-  }
-  return array;
-}
-
-std::string ZarrPlanner::object_of(std::uint32_t variable, std::uint64_t shard,
-                                   std::uint64_t step) const {
-  const Definition& d = definitions_[variable];
-  const Made& made = made_[variable];
-  Dims at = Dims::filled(d.shape.rank(), 0);
-  if (!at.empty()) {
-    at[0] = shard;
-  }
-  if (made.shard_rows == 0) {  // every tile is an object
-    const Dims grid = grid_of(d.shape, made.tiling);
-    std::uint64_t rest = shard;
-    for (int i = at.rank() - 1; i >= 0; --i) {
-      at[i] = rest % grid[i];
-      rest /= grid[i];
-    }
-  }
-  return d.name + "/" + Array().object_name(d.stepped ? at.with_front(step) : at);
-}
-
 ZarrPlanner::Planned ZarrPlanner::plan_shards(const Touched& touched, std::uint64_t step) {
   const std::uint32_t variable = touched.variable;
-  const Definition& d = definitions_[variable];
-  const Made& made = made_[variable];
+  const Definition& d = known()[variable];
+  const PlannedArrays::Made& made = arrays_.made(variable);
   const codec::Pipeline filters = pipeline_in_zarr(pipeline_of(d));
   const Dims& shape = d.varying && !touched.shape.empty() ? touched.shape : d.shape;
   const std::uint64_t tiles = shape.volume() == 0 ? 0 : grid_of(shape, made.tiling).volume();
@@ -195,7 +131,7 @@ ZarrPlanner::Planned ZarrPlanner::plan_shards(const Touched& touched, std::uint6
   // A filter adds a few bytes to what does not shrink.
   const std::uint64_t added =
       planned.encoded ? codec::find_method(filters.back().id)->added_bytes : 0;
-  const std::uint64_t per_shard = tiles_in_shard(variable);
+  const std::uint64_t per_shard = arrays_.tiles_in_shard(variable);
   for (std::uint64_t first = 0; first < tiles; first += per_shard) {
     Shard shard;
     const std::uint64_t count = std::min(per_shard, tiles - first);
@@ -207,7 +143,7 @@ ZarrPlanner::Planned ZarrPlanner::plan_shards(const Touched& touched, std::uint6
       // Uncompressed chunks begin on a page; of compressed ones the gap would be a large part.
       shard.next = model::round_up(index_bytes(per_shard), planned.encoded ? 1 : page_bytes);
     }
-    shard.segment.name = object_of(variable, first / per_shard, step);
+    shard.segment.name = arrays_.object_of(variable, first / per_shard, step);
     shard.segment.length = shard.next + count * (tile_bytes + added);
     shard.segment.file_bytes = planned.encoded ? 0 : shard.segment.length;
     shard.segment.address = take(shard.segment.length);
@@ -221,10 +157,10 @@ ZarrPlanner::Planned ZarrPlanner::plan_shards(const Touched& touched, std::uint6
 }
 
 Placement ZarrPlanner::place(const Planned& planned) const {
-  const Definition& d = definitions_[planned.variable];
-  const Made& made = made_[planned.variable];
+  const Definition& d = known()[planned.variable];
+  const PlannedArrays::Made& made = arrays_.made(planned.variable);
   const std::uint64_t tile_bytes = made.tiling.tile().volume() * d.type.bytes;
-  const std::uint64_t per_shard = tiles_in_shard(planned.variable);
+  const std::uint64_t per_shard = arrays_.tiles_in_shard(planned.variable);
   std::vector<std::uint64_t> addresses;
   addresses.reserve(planned.tiles);
   for (std::uint64_t tile = 0; tile < planned.tiles; ++tile) {
@@ -256,7 +192,7 @@ Placement ZarrPlanner::place_checksums(std::uint64_t words, CommitRow& row) {
 }
 
 std::vector<ZarrPlanner::Planned*> ZarrPlanner::planned_by_variable() {
-  std::vector<Planned*> by_variable(definitions_.size(), nullptr);
+  std::vector<Planned*> by_variable(known().size(), nullptr);
   for (Planned& planned : planned_) {
     by_variable[planned.variable] = &planned;
   }
@@ -265,15 +201,15 @@ std::vector<ZarrPlanner::Planned*> ZarrPlanner::planned_by_variable() {
 
 void ZarrPlanner::forget_untouched(std::uint64_t step, std::vector<storage::Segment>& objects) {
   const std::vector<Planned*> by_variable = planned_by_variable();
-  for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
-    if (!definitions_[v].stepped || !made_[v].exists) {
+  for (std::uint32_t v = 0; v < known().size(); ++v) {
+    if (!known()[v].stepped || !arrays_.made(v).exists) {
       continue;
     }
     const std::uint64_t kept = by_variable[v] != nullptr ? by_variable[v]->shards.size() : 0;
-    const std::uint64_t shards = shards_of(v);
+    const std::uint64_t shards = arrays_.shards_of(v);
     if (shards <= most_guessed_objects) {
       for (std::uint64_t shard = kept; shard < shards; ++shard) {
-        objects.push_back({0, 0, 0, object_of(v, shard, step), false});
+        objects.push_back({0, 0, 0, arrays_.object_of(v, shard, step), false});
       }
       continue;
     }
@@ -281,37 +217,12 @@ void ZarrPlanner::forget_untouched(std::uint64_t step, std::vector<storage::Segm
     for (std::uint64_t i = 0; i < kept; ++i) {
       written.insert(by_variable[v]->shards[i].segment.name);
     }
-    for (const std::string& name : left_of(v, step)) {
+    for (const std::string& name : arrays_.left_of(v, step)) {
       if (written.count(name) == 0) {
         objects.push_back({0, 0, 0, name, false});
       }
     }
   }
-}
-
-/// The objects of step `step`, or of a later one, that are in the store belong to no commit.
-std::vector<std::string> ZarrPlanner::left_of(std::uint32_t variable, std::uint64_t step) {
-  Made& made = made_[variable];
-  const std::string& folder = definitions_[variable].name;
-  if (!made.left) {
-    std::vector<std::string> names;
-    try {
-      names = file_.names_in(folder);
-    } catch (const Error& e) {
-      if (e.code() != Code::not_found) {
-        throw;  // else nothing is left: not even the folder is there
-      }
-    }
-    made.left.emplace();
-    for (const std::string& name : names) {
-      const std::optional<std::uint64_t> of = step_of_object(name);
-      if (of && *of >= step) {
-        (*made.left)[*of].push_back(folder + "/" + name);
-      }
-    }
-  }
-  auto found = made.left->extract(step);
-  return found.empty() ? std::vector<std::string>{} : std::move(found.mapped());
 }
 
 CommitPlan ZarrPlanner::plan_commit(const CommitRequest& request) {
@@ -321,16 +232,16 @@ CommitPlan ZarrPlanner::plan_commit(const CommitRequest& request) {
   planned_.clear();
   for (const Touched& touched : request.touched) {
     const std::uint32_t v = touched.variable;
-    make(v, touched.tiling);
-    if (!made_[v].is_ours) {
-      throw Error(Code::unsupported, file_.path() + ": " + definitions_[v].name +
+    arrays_.make(v, touched.tiling);
+    if (!arrays_.made(v).is_ours) {
+      throw Error(Code::unsupported, file_.path() + ": " + known()[v].name +
                                          ": another program made this array, and Sluice leaves it "
                                          "as it is: use another name");
     }
-    if (!definitions_[v].stepped && made_[v].has_data) {
-      refuse_rewriting(definitions_[v].name);
+    if (!known()[v].stepped && arrays_.made(v).has_data) {
+      refuse_rewriting(known()[v].name);
     }
-    made_[v].has_data = true;
+    arrays_.set_has_data(v);
     planned_.push_back(plan_shards(touched, step));
     if (!planned_.back().encoded) {
       plan.placements.push_back(place(planned_.back()));
@@ -342,10 +253,10 @@ CommitPlan ZarrPlanner::plan_commit(const CommitRequest& request) {
   row.modified_ns = request.modified_ns;
   if (request.is_step) {
     row.step = step;
-    row.rows_proof = proof_of_rows(definitions_, request.touched);
+    row.rows_proof = proof_of_rows(known(), request.touched);
     ++state_.steps;
     const bool is_name_free = kept_.documents.count(time_name) == 0 &&
-                              std::none_of(definitions_.begin(), definitions_.end(),
+                              std::none_of(known().begin(), known().end(),
                                            [](const auto& d) { return d.name == time_name; });
     state_.has_time = state_.has_time || (is_name_free && !std::isnan(request.time));
     forget_untouched(step, plan.objects);
@@ -353,15 +264,12 @@ CommitPlan ZarrPlanner::plan_commit(const CommitRequest& request) {
   if (request.checksum_words != 0) {
     plan.checksums = place_checksums(request.checksum_words, row);
   }
-  first_new_row_ = std::min(first_new_row_, rows_.size());
-  rows_.push_back(row);
-  state_.rows = rows_.size();
-  for (const std::string& folder : folders_to_clear_) {
+  rows_.add(row);
+  for (const std::string& folder : arrays_.take_folders_to_clear()) {
     plan.objects.insert(plan.objects.begin(), storage::Segment{0, 0, 0, folder, true});
   }
-  folders_to_clear_.clear();
   plan.objects.insert(plan.objects.end(), objects_.begin(), objects_.end());
-  plan.set_space(definitions_);
+  plan.set_space(known());
   return plan;
 }
 
@@ -371,10 +279,10 @@ std::vector<std::uint64_t> ZarrPlanner::place_encoded(std::span<const EncodedTil
   const std::vector<Planned*> by_variable = planned_by_variable();
   for (const EncodedTile& tile : tiles) {
     Planned* const planned = by_variable.at(tile.variable);
-    const std::uint64_t per_shard = tiles_in_shard(tile.variable);
+    const std::uint64_t per_shard = arrays_.tiles_in_shard(tile.variable);
     Shard& shard = planned->shards.at(tile.tile / per_shard);
     if (tile.mask != 0 || shard.next + tile.bytes > shard.segment.length) {
-      throw Error(Code::internal, definitions_[tile.variable].name + ": a tile of " +
+      throw Error(Code::internal, known()[tile.variable].name + ": a tile of " +
                                       std::to_string(tile.bytes) + " bytes has no place");
     }
     if (!shard.index.empty()) {
@@ -390,9 +298,117 @@ void ZarrPlanner::make_untouched() {
   if (!std::exchange(makes_all_, false)) {
     return;
   }
-  for (std::uint32_t v = 0; v < definitions_.size(); ++v) {
-    make(v, untouched_tile(definitions_[v], most_tile_bytes));
+  for (std::uint32_t v = 0; v < known().size(); ++v) {
+    arrays_.make(v, untouched_tile(known()[v], most_tile_bytes));
   }
+}
+
+ZarrPlanner::State ZarrPlanner::state() const {
+  State now = state_;
+  now.rows = rows_.sizes();
+  now.arrays = arrays_.state();
+  return now;
+}
+
+void ZarrPlanner::drop_steps(std::uint64_t steps, std::int64_t modified_ns) {
+  rows_.drop_steps(steps, modified_ns);
+  state_.steps = steps;
+  arrays_.forget_left();
+}
+
+Manifest ZarrPlanner::manifest() const {
+  Manifest manifest;
+  manifest.ours = true;
+  manifest.steps = state_.steps;
+  manifest.rows = rows_.size();
+  manifest.drops = rows_.drops();
+  manifest.checksum_chunk_words = state_.checksum_chunk_words;
+  manifest.checksum_chunks = state_.checksum_chunks;
+  manifest.has_time = state_.has_time;
+  manifest.kept = kept_;
+  std::unordered_set<std::string_view> later;
+  for (std::uint32_t v = 0; v < known().size(); ++v) {
+    if (state_.has_time && known()[v].name == time_name) {
+      continue;  // of an earlier run, known so that nobody puts it
+    }
+    const PlannedArrays::Made& made = arrays_.made(v);
+    if (made.exists && made.is_ours) {
+      manifest.arrays.push_back({known()[v], arrays_.array_of(v, state_.steps)});
+    } else if (!made.exists) {
+      later.insert(known()[v].name);
+    }
+  }
+  // An attribute of a variable comes with it.
+  for (const model::Attribute& attribute : attributes_) {
+    if (later.count(attribute.owner) == 0) {
+      manifest.attributes.push_back(attribute);
+    }
+  }
+  return manifest;
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> ZarrPlanner::object_sizes() const {
+  std::vector<std::pair<std::string, std::uint64_t>> sizes;
+  for (const storage::Segment& object : objects_) {
+    if (object.file_bytes != 0) {
+      sizes.emplace_back(object.name, object.file_bytes);
+    }
+  }
+  for (const Planned& planned : planned_) {
+    for (const Shard& shard : planned.shards) {
+      if (planned.encoded && shard.next != 0) {
+        sizes.emplace_back(shard.segment.name, shard.next);
+      }
+    }
+  }
+  return sizes;
+}
+
+MetadataUpdate ZarrPlanner::seal() {
+  make_untouched();
+  MetadataUpdate update;
+  update.objects = objects_;
+  for (const Planned& planned : planned_) {
+    for (const Shard& shard : planned.shards) {
+      if (planned.encoded && shard.next == 0) {  // an object without a chunk is no object
+        update.objects.push_back({0, 0, 0, shard.segment.name});
+      }
+      if (!shard.index.empty()) {
+        update.fresh.push_back({shard.segment.address, encode_index(shard.index)});
+      }
+    }
+  }
+  update.before = rows_.documents();
+  if (state_.has_time) {
+    // With the first time come the steps before, which have none.
+    const bool all = written_.count(std::string(time_name) + "/" + document_name) == 0;
+    rows_.add_time_documents(update.before, state_.steps, all);
+  }
+  for (const auto& [name, text] : documents_of(manifest())) {
+    if (name == document_name) {
+      update.manifest = {document_name, bytes_of(text)};
+      continue;
+    }
+    std::string& written = written_[name];
+    if (written != text) {
+      written = text;
+      update.after.push_back({name, bytes_of(text)});
+    }
+  }
+  return update;
+}
+
+void ZarrPlanner::planned() {
+  history_.plan(state());
+  rows_.planned();
+}
+
+void ZarrPlanner::abandon() {
+  makes_all_ = false;
+  state_ = history_.abandon();
+  rows_.resize(state_.rows);
+  arrays_.restore(state_.arrays);
+  written_ = untouched_;  // all of Sluice's come again with the next commit
 }
 
 }  // namespace sluice::layout::zarr

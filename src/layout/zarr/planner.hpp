@@ -1,8 +1,7 @@
 // The planner of Zarr stores: which object a chunk goes into, and where in it.
 //
-// A step of a variable is one object, or as many shards as ranks write, along the slowest
-// dimension; the index of a shard stands in front, so that the place of every chunk is known
-// beforehand. In a rectilinear grid every chunk is an object.
+// The objects are those of PlannedArrays. The index of a shard stands in front, so that the place
+// of every chunk is known beforehand.
 //
 // Invariants: an address is never given out twice in the life of a planner, so that no rank takes
 // an old object for a new one; a commit writes objects of its own only, and the manifest makes them
@@ -11,22 +10,25 @@
 // that a step may have.
 #pragma once
 
-#include <map>
+#include <cstdint>
 #include <memory>
-#include <optional>
-#include <set>
+#include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "layout/commit_history.hpp"
 #include "layout/layout.hpp"
+#include "layout/zarr/commit_rows.hpp"
 #include "layout/zarr/manifest.hpp"
+#include "layout/zarr/planned_arrays.hpp"
 
 namespace sluice::layout::zarr {
 
 /// Of Format::most_tile_bytes, here and in formats that hold such a store.
 inline constexpr std::uint64_t most_tile_bytes = 16ULL << 20;
 
-/// Size: It answers all questions of a Planner, and makes each kind of document.
+/// Size: It answers all questions of a Planner.
 class ZarrPlanner final : public Planner {
  public:
   /// Plans a new store in `file`, which has no manifest yet and must outlive the planner.
@@ -35,9 +37,9 @@ class ZarrPlanner final : public Planner {
   static std::unique_ptr<ZarrPlanner> append(storage::File& file, const PlannerOptions& options);
 
   const char* format() const override { return "zarr"; }
-  const std::vector<model::Definition>& known() const override { return definitions_; }
+  const std::vector<model::Definition>& known() const override { return arrays_.definitions(); }
   Refusals refusals() const override;
-  Tiling tiling(std::uint32_t variable) const override { return made_.at(variable).tiling; }
+  Tiling tiling(std::uint32_t variable) const override { return arrays_.made(variable).tiling; }
   std::uint64_t steps() const override { return state_.steps; }
   std::uint64_t committed_end() const override { return file_.size(); }
   void define(const model::Definition& definition) override;
@@ -56,37 +58,20 @@ class ZarrPlanner final : public Planner {
   std::vector<std::pair<std::string, std::uint64_t>> object_sizes() const;
 
  private:
-  struct Made {
-    Tiling tiling;
-    std::uint64_t shard_rows = 0;  ///< of tiles; 0: every tile is an object of its own
-    bool exists = false;
-    bool has_data = false;  ///< fixed: it cannot be written again
-    bool is_ours = true;    ///< else another program made it, and nothing is written to it
-    /// Objects of steps that never came to be, by step; empty: they are not known.
-    std::optional<std::map<std::uint64_t, std::vector<std::string>>> left;
-  };
   /// What a commit changes, and abandon() brings back.
   struct State {
     std::uint64_t steps = 0;
     std::uint64_t checksum_chunk_words = 0;
     std::uint64_t checksum_chunks = 0;
-    std::size_t rows = 0;
-    std::size_t drops = 0;
     bool has_time = false;
-    std::vector<bool> exists;
-    std::vector<bool> has_data;
+    CommitRows::Sizes rows;
+    PlannedArrays::State arrays;
   };
   /// An object of the commit under way.
   struct Shard {
     storage::Segment segment;
     std::uint64_t next = 0;  ///< of encoded ones: where the next tile goes
     std::vector<IndexEntry> index;
-  };
-  /// The times of the steps, also of those that are being dropped: the root that counts them is
-  /// still there.
-  struct StepTimes {
-    std::vector<double> of_step;
-    std::size_t rows = 0;  ///< of the log that are taken into account
   };
   struct Planned {
     std::uint32_t variable = 0;
@@ -98,44 +83,28 @@ class ZarrPlanner final : public Planner {
 
   ZarrPlanner(storage::File& file, const PlannerOptions& options);
   void load();
-  void load(const Stored& stored);
-  void add(const model::Definition& definition);
-  void find_data(std::uint32_t variable);
+  void add_fill_attribute(const model::Definition& definition);
   State state() const;
   std::uint64_t take(std::uint64_t bytes);
-  void make(std::uint32_t variable, const Tiling& tiling);
   void make_untouched();
-  Array array_of(std::uint32_t variable) const;
-  std::uint64_t tiles_of(std::uint32_t variable) const;
-  std::uint64_t tiles_in_shard(std::uint32_t variable) const;
-  std::uint64_t shards_of(std::uint32_t variable) const;
-  std::string object_of(std::uint32_t variable, std::uint64_t shard, std::uint64_t step) const;
   Planned plan_shards(const Touched& touched, std::uint64_t step);
   Placement place(const Planned& planned) const;
   Placement place_checksums(std::uint64_t words, CommitRow& row);
   /// Null where the commit under way does not touch it.
   std::vector<Planned*> planned_by_variable();
   void forget_untouched(std::uint64_t step, std::vector<storage::Segment>& objects);
-  std::vector<std::string> left_of(std::uint32_t variable, std::uint64_t step);
   Manifest manifest() const;
-  void add_time_documents(std::vector<Document>& documents);
-  std::vector<Document> row_documents();
 
   storage::File& file_;
   PlannerOptions options_;
   std::uint64_t next_address_ = 0;
-  std::vector<model::Definition> definitions_;
-  std::vector<Made> made_;
+  PlannedArrays arrays_;
   std::vector<model::Attribute> attributes_;
   State state_;  ///< with the commit under way
   CommitHistory<State> history_;
-  std::vector<CommitRow> rows_;  ///< only ever added to: what is dropped is said in drops_
-  std::vector<Drop> drops_;
-  std::size_t first_new_row_ = 0;  ///< rows that no document has yet
-  StepTimes times_;
+  CommitRows rows_;
   std::vector<Planned> planned_;
   std::vector<storage::Segment> objects_;  ///< of the commit under way
-  std::set<std::string> folders_to_clear_;
   bool makes_all_ = false;
   Documents written_;    ///< as they are in the store, or on their way
   Kept kept_;            ///< what another program put into the store
