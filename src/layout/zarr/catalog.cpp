@@ -42,7 +42,7 @@ std::unique_ptr<ZarrCatalog> ZarrCatalog::open(storage::File& file) {
 void ZarrCatalog::load() {
   manifest_ = read_manifest(file_);
   if (is_references(file_)) {
-    references_ = read_references(file_);
+    referenced_.emplace(file_);
   }
   ours_ = manifest_.ours;
   steps_ = manifest_.steps;
@@ -54,7 +54,7 @@ void ZarrCatalog::load() {
     StoredVariable variable;
     variable.definition = stored.definition;
     variable.big_endian = array.big_endian;
-    const bool has_inline = references_ && references_->has_inline_chunks(
+    const bool has_inline = referenced_ && referenced_->has_inline_chunks(
                                                manifest_.is_array ? "" : stored.definition.name);
     variable.placeable = array.filters.empty() && !has_inline;
     variable.filters = has_inline ? codec::Pipeline{} : array.filters;
@@ -113,7 +113,7 @@ ZarrCatalog::Object& ZarrCatalog::object_at(std::uint32_t variable, const Dims& 
     objects_.clear();
     known_variable_ = variable;
   }
-  const std::string name = key_of(variable, chunk_at);
+  const std::string name = key_of(manifest_, variable, chunk_at);
   const auto [at, is_new] = objects_.try_emplace(name);
   Object& object = at->second;
   if (is_new) {
@@ -144,7 +144,7 @@ void ZarrCatalog::read_index(std::uint32_t variable, const Array& array, std::ui
   object.has_index = true;
 }
 
-std::optional<ZarrCatalog::Found> ZarrCatalog::find(std::uint32_t variable, const Dims& element) {
+std::optional<FoundChunk> ZarrCatalog::find(std::uint32_t variable, const Dims& element) {
   const Array& array = manifest_.arrays.at(variable).array;
   const Tiling& objects = objects_of_[variable];
   Dims chunk_at;
@@ -158,15 +158,15 @@ std::optional<ZarrCatalog::Found> ZarrCatalog::find(std::uint32_t variable, cons
     position = position * along + within;
     count *= along;
   }
-  if (references_) {
-    return find_reference(key_of(variable, chunk_at));
+  if (referenced_) {
+    return referenced_->find(key_of(manifest_, variable, chunk_at));
   }
   Object& object = object_at(variable, chunk_at);
   if (object.segment.length == 0) {
     return std::nullopt;
   }
   if (!array.sharded) {
-    return Found{&object, {0, object.segment.length}};
+    return FoundChunk{&object.segment, {0, object.segment.length}};
   }
   if (!object.has_index) {
     read_index(variable, array, count, object);
@@ -182,7 +182,7 @@ std::optional<ZarrCatalog::Found> ZarrCatalog::find(std::uint32_t variable, cons
                                    std::to_string(entry.offset) + ", and it has " +
                                    std::to_string(object.segment.length));
   }
-  return Found{&object, {entry.offset, entry.bytes}};
+  return FoundChunk{&object.segment, {entry.offset, entry.bytes}};
 }
 
 EncodedTiles ZarrCatalog::look_up(std::uint32_t variable, std::uint64_t step, const Box& region) {
@@ -202,9 +202,9 @@ EncodedTiles ZarrCatalog::look_up(std::uint32_t variable, std::uint64_t step, co
         is_there ? find(variable, d.stepped ? start.with_front(step) : start) : std::nullopt;
     if (found) {
       numbers.push_back(piece.tile_index);
-      addresses.push_back(found->object->segment.address + found->extent.offset);
+      addresses.push_back(found->object->address + found->extent.offset);
       tiles.sizes.push_back(found->extent.length);
-      used.emplace(found->object->segment.address, found->object->segment);
+      used.emplace(found->object->address, *found->object);
     }
   });
   tiles.masks.resize(tiles.sizes.size(), 0);
@@ -245,8 +245,8 @@ void ZarrCatalog::read(std::uint32_t variable, std::uint64_t step, const Box& bo
     return;
   }
   const StoredVariable& stored = variables_.at(variable);
-  if (references_ && !stored.placeable && stored.filters.empty()) {
-    read_each(variable, step, box, out);
+  if (referenced_ && !stored.placeable && stored.filters.empty()) {
+    referenced_->read_each(manifest_, variable, step, box, out);
     return;
   }
   if (!stored.filters.empty()) {

@@ -7,12 +7,13 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "layout/catalog.hpp"
 #include "layout/zarr/manifest.hpp"
-#include "layout/zarr/references.hpp"
+#include "layout/zarr/referenced_chunks.hpp"
 
 namespace sluice::layout::zarr {
 
@@ -46,26 +47,11 @@ class ZarrCatalog : public layout::Catalog {
     bool has_index = false;
     std::vector<IndexEntry> index;
   };
-  /// Where an inner chunk is; nothing where the store does not hold it.
-  struct Found {
-    const Object* object = nullptr;  ///< null: in the reference file itself
-    Extent extent;
-  };
-  /// A chunk of an array with chunks in the reference file is decoded on one rank, as a whole.
-  static constexpr std::uint64_t most_inline_bytes = 1ULL << 30;
-
   Object& object_at(std::uint32_t variable, const model::Dims& chunk_at);
   /// `count`: of its inner chunks.
   void read_index(std::uint32_t variable, const Array& array, std::uint64_t count, Object& object);
-  std::optional<Found> find(std::uint32_t variable, const model::Dims& element);
-  /// The name of a chunk in the store.
-  std::string key_of(std::uint32_t variable, const model::Dims& chunk_at) const;
-  Object& file_named(const std::string& name);
-  std::optional<Found> find_reference(const std::string& key);
-  std::vector<std::byte> stored_bytes(const std::string& key, const Found& found);
-  /// As read(), chunk by chunk, some of which are in the reference file.
-  void read_each(std::uint32_t variable, std::uint64_t step, const model::Box& box,
-                 std::span<std::byte> out);
+  /// An inner chunk; nothing where the store does not hold it.
+  std::optional<FoundChunk> find(std::uint32_t variable, const model::Dims& element);
   EncodedTiles look_up(std::uint32_t variable, std::uint64_t step, const model::Box& region);
 
   storage::File& file_;
@@ -74,8 +60,7 @@ class ZarrCatalog : public layout::Catalog {
   std::vector<Tiling> tilings_;     ///< by variable: what is read at a time, of a step
   std::uint32_t known_variable_ = 0;
   std::map<std::string, Object> objects_;  ///< of that variable
-  std::optional<References> references_;
-  std::map<std::string, Object> files_;  ///< to which references lead
+  std::optional<ReferencedChunks> referenced_;
 };
 
 }  // namespace sluice::layout::zarr
