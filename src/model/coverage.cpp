@@ -109,18 +109,6 @@ std::uint64_t free_count(const Box& free, int dim, const Box& region,
   return count;
 }
 
-std::optional<Box> find_hole(const Box& region, const std::vector<Box>& disjoint_boxes) {
-  const auto first = find_missing(region, disjoint_boxes);
-  if (!first) {
-    return std::nullopt;
-  }
-  Box hole{*first, Dims::filled(first->rank(), 1)};
-  for (int dim = hole.start.rank() - 1; dim >= 0; --dim) {
-    hole.count[dim] = free_count(hole, dim, region, disjoint_boxes);
-  }
-  return hole;
-}
-
 void check_block(const Dims& shape, const Box& block, const std::string& name) {
   if (block.start.rank() != shape.rank() || block.count.rank() != shape.rank()) {
     throw Error(Code::out_of_bounds, name + ": block " + block.text() +

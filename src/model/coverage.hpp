@@ -30,12 +30,8 @@ struct Overlap {
 /// decomposition.
 std::optional<Overlap> find_overlap(std::vector<OwnedBox> boxes);
 
-/// A box inside `region` that no box covers, or empty: it starts at the first missing element in
-/// row-major order and cannot be extended in any dimension (the last one is extended first).
-/// `disjoint_boxes` may reach beyond the region. O(n log(extents)).
-std::optional<Box> find_hole(const Box& region, const std::vector<Box>& disjoint_boxes);
-
-/// The first element of `region` in row-major order that no box covers, as for find_hole.
+/// The first element of `region` in row-major order that no box covers, or empty. `disjoint_boxes`
+/// may reach beyond the region. O(n log(extents)).
 std::optional<Dims> find_missing(const Box& region, const std::vector<Box>& disjoint_boxes);
 
 /// How far the free box `free` can be extended in dimension `dim` inside `region` before it

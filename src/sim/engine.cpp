@@ -382,18 +382,14 @@ Outcome Engine::outcome() const {
   outcome.ranks.reserve(ranks_);
   double first = ranks_ == 0 ? 0 : actors_[0].times.began_s;
   double last = 0;
-  double sum = 0;
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
     RankTimes times = actors_[rank].times;
     times.returned_s = times.returned_s < 0 ? times.durable_s : times.returned_s;
     outcome.ranks.push_back(times);
     first = std::min(first, times.began_s);
     last = std::max(last, times.durable_s);
-    const double seen = times.returned_s - times.began_s;
-    outcome.returned_s = std::max(outcome.returned_s, seen);
-    sum += seen;
+    outcome.returned_s = std::max(outcome.returned_s, times.returned_s - times.began_s);
   }
-  outcome.mean_returned_s = ranks_ == 0 ? 0 : sum / ranks_;
   outcome.durable_s = last - first;
   outcome.busiest_target_s = files_.busiest_s();
   outcome.moved_bytes = network_.moved_bytes();

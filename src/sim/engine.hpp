@@ -24,8 +24,7 @@ struct RankTimes {
 struct Outcome {
   std::vector<RankTimes> ranks;  ///< on one clock
   double returned_s = 0;         ///< the slowest rank, from its begin
-  double mean_returned_s = 0;
-  double durable_s = 0;  ///< from the first begin to the last end
+  double durable_s = 0;          ///< from the first begin to the last end
   double busiest_target_s = 0;
   std::uint64_t moved_bytes = 0;  ///< between ranks
   std::uint64_t events = 0;

@@ -12,6 +12,7 @@
 #include "plan/tuner.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
+#include "support/observing_storage.hpp"
 
 namespace sluice::test {
 namespace {

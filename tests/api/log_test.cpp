@@ -7,8 +7,8 @@
 
 #include "exec/transport/solo_transport.hpp"
 #include "layout/local_files.hpp"
-#include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
+#include "support/observing_storage.hpp"
 
 namespace sluice::test {
 namespace {

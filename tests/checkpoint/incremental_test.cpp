@@ -8,7 +8,7 @@
 #include "checkpoint/images.hpp"
 #include "commit/read/input.hpp"
 #include "commit/tools/verify.hpp"
-#include "storage/forwarding.hpp"
+#include "support/observing_storage.hpp"
 
 namespace sluice::test {
 namespace {

@@ -8,6 +8,7 @@
 #include "checkpoint/images.hpp"
 #include "storage/forwarding.hpp"
 #include "support/in_folder.hpp"
+#include "support/observing_storage.hpp"
 
 namespace sluice::test {
 namespace {

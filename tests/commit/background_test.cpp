@@ -12,6 +12,7 @@
 #include "layout/local_files.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
+#include "support/observing_storage.hpp"
 
 namespace sluice::test {
 namespace {

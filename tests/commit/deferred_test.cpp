@@ -14,6 +14,7 @@
 #include "support/faulty_storage.hpp"
 #include "support/local_transport.hpp"
 #include "support/memory_storage.hpp"
+#include "support/observing_storage.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {

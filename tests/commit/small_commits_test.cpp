@@ -8,6 +8,7 @@
 #include "storage/forwarding.hpp"
 #include "support/local_transport.hpp"
 #include "support/memory_storage.hpp"
+#include "support/observing_storage.hpp"
 
 namespace sluice::test {
 namespace {

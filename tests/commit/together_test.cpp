@@ -6,6 +6,7 @@
 #include "storage/forwarding.hpp"
 #include "support/local_transport.hpp"
 #include "support/memory_storage.hpp"
+#include "support/observing_storage.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "exec/check/check.hpp"
+#include "model/holes.hpp"
 #include "model/random_boxes.hpp"
 #include "support/local_transport.hpp"
 
@@ -95,7 +96,7 @@ Outcome expected_of(const std::vector<VariableShape>& variables, const Decomposi
         boxes.push_back(block.box);
       }
     }
-    const auto hole = model::find_hole(model::whole(variables[v].shape), boxes);
+    const auto hole = test::find_hole(model::whole(variables[v].shape), boxes);
     if (hole && !variables[v].partial) {
       return {Code::hole,
               variables[v].name + ": no rank put " + hole->text() +

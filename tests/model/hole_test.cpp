@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/coverage.hpp"
+#include "model/holes.hpp"
 #include "model/random_boxes.hpp"
 
 namespace sluice::model {
@@ -40,7 +41,7 @@ TEST(Hole, AgreesWithBruteForce) {
     boxes.resize(boxes.size() - std::min<std::size_t>(boxes.size(), test::pick(random, 0, 4)));
 
     const auto expected = first_missing(region, boxes);
-    const auto hole = find_hole(region, boxes);
+    const auto hole = test::find_hole(region, boxes);
     ASSERT_EQ(hole.has_value(), expected.has_value());
     if (!hole) {
       continue;
@@ -61,17 +62,17 @@ TEST(Hole, AgreesWithBruteForce) {
 
 TEST(Hole, IsNamedWhole) {
   const std::vector<Box> boxes{{{0, 0}, {5, 3}}, {{7, 0}, {3, 3}}};
-  EXPECT_EQ(find_hole(whole({10, 3}), boxes), (Box{{5, 0}, {2, 3}}));
-  EXPECT_EQ(find_hole(whole({10, 3}), {}), (Box{{0, 0}, {10, 3}}));
-  EXPECT_EQ(find_hole(whole({0, 3}), {}), std::nullopt);
-  EXPECT_EQ(find_hole(whole({}), {}), (Box{{}, {}}));
-  EXPECT_EQ(find_hole(whole({}), {{{}, {}}}), std::nullopt);
+  EXPECT_EQ(test::find_hole(whole({10, 3}), boxes), (Box{{5, 0}, {2, 3}}));
+  EXPECT_EQ(test::find_hole(whole({10, 3}), {}), (Box{{0, 0}, {10, 3}}));
+  EXPECT_EQ(test::find_hole(whole({0, 3}), {}), std::nullopt);
+  EXPECT_EQ(test::find_hole(whole({}), {}), (Box{{}, {}}));
+  EXPECT_EQ(test::find_hole(whole({}), {{{}, {}}}), std::nullopt);
 }
 
 TEST(Hole, InAHugeShape) {
   constexpr std::uint64_t side = 1ULL << 31;
   const std::vector<Box> boxes{{{0, 0}, {side, side - 1}}, {{0, side - 1}, {side - 2, 1}}};
-  EXPECT_EQ(find_hole(whole({side, side}), boxes), (Box{{side - 2, side - 1}, {2, 1}}));
+  EXPECT_EQ(test::find_hole(whole({side, side}), boxes), (Box{{side - 2, side - 1}, {2, 1}}));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "exec/transport/mpi_transport.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
+#include "support/observing_storage.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {

@@ -9,7 +9,7 @@
 #include "commit/parts/parts_index.hpp"
 #include "layout/hdf5/index.hpp"
 #include "parts/sets.hpp"
-#include "storage/forwarding.hpp"
+#include "support/observing_storage.hpp"
 
 namespace sluice::test {
 namespace {

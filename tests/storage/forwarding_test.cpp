@@ -8,6 +8,7 @@
 #include "storage/self_storage.hpp"
 #include "storage/store.hpp"
 #include "support/faulty_storage.hpp"
+#include "support/observing_storage.hpp"
 #include "support/recording_storage.hpp"
 
 namespace sluice::storage {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "storage/calls.hpp"
-#include "storage/forwarding.hpp"
+#include "support/observing_storage.hpp"
 
 namespace sluice::storage {
 

@@ -18,7 +18,6 @@ namespace sluice::exec {
   ONE(batch_payload_tag, 104, "the bytes of a sender")                           \
   ONE(read_by_root_tag, 201, "what rank 0 read through the library")             \
   ONE(window_tag, 301, "bytes of a writer's window")                             \
-  ONE(tile_to_encode_tag, 302, "parts of a tile, for its owner")                 \
   ONE(window_read_tag, 303, "bytes of a reader's window")                        \
   ONE(decoded_tile_tag, 304, "parts of a tile, from its reader")                 \
   ONE(arrival_tag, 401, "a writer has the bytes of a commit")                    \
