@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "exec/transport/agree.hpp"
+#include "model/number_text.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::cli {
@@ -107,13 +108,12 @@ void set_frames(const std::string& text, SpinChoice& choice) {
     if (part.empty()) {
       return otherwise;
     }
-    std::uint32_t value = 0;
-    const auto read = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (read.ec != std::errc() || read.ptr != part.data() + part.size()) {
+    const auto value = model::number_in<std::uint32_t>(part);
+    if (!value) {
       throw Error(Code::invalid_argument,
                   "--frames " + text + ": use one frame such as 3, or a range such as 0:10");
     }
-    return value;
+    return *value;
   };
   const std::size_t colon = text.find(':');
   const std::string_view all = text;

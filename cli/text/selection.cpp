@@ -1,24 +1,14 @@
 #include "text/selection.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 
 #include "model/coverage.hpp"
+#include "model/number_text.hpp"
 
 namespace sluice::cli {
 
 namespace {
-
-template <class T>
-std::optional<T> parse_number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return value;
-}
 
 /// A bound of a range: from 0 to `size`, negative from the end.
 std::uint64_t border(std::int64_t value, std::uint64_t size, const std::string& text,
@@ -37,8 +27,8 @@ Range parse_range(const std::string& text, std::uint64_t size, const std::string
   const std::size_t colon = text.find(':');
   const std::string head = text.substr(0, colon);
   const std::string tail = colon == std::string::npos ? "" : text.substr(colon + 1);
-  const auto first = head.empty() ? 0 : parse_number<std::int64_t>(head);
-  const auto end = tail.empty() ? 0 : parse_number<std::int64_t>(tail);
+  const auto first = head.empty() ? 0 : model::number_in<std::int64_t>(head);
+  const auto end = tail.empty() ? 0 : model::number_in<std::int64_t>(tail);
   if (colon == std::string::npos || !first || !end) {
     throw Error(Code::invalid_argument,
                 fmt::format("{} {}: use a range a:b (b is not included), a: or :b", option, text));
@@ -67,7 +57,7 @@ model::Dims parse_list(const std::string& text, int rank, const std::string& opt
   bool is_list = true;
   while (is_list) {
     const std::size_t comma = rest.find(',');
-    const auto value = parse_number<std::uint64_t>(rest.substr(0, comma));
+    const auto value = model::number_in<std::uint64_t>(rest.substr(0, comma));
     is_list = value && dims.rank() < rank;
     if (is_list) {
       dims.push_back(*value);

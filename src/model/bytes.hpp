@@ -24,6 +24,12 @@ requires std::is_trivially_copyable_v<T> T load(const std::byte* at) {
   return value;
 }
 
+/// Those of a text.
+inline std::vector<std::byte> bytes_of(const std::string& text) {
+  const auto* data = reinterpret_cast<const std::byte*>(text.data());
+  return {data, data + text.size()};
+}
+
 class ByteWriter {
  public:
   /// Not for types with padding if the bytes are compared or hashed.

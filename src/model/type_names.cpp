@@ -1,7 +1,8 @@
 #include "model/type_names.hpp"
 
 #include <array>
-#include <charconv>
+
+#include "model/number_text.hpp"
 
 namespace sluice::model {
 
@@ -67,9 +68,8 @@ std::optional<NumpyType> numpy_type_named(std::string_view text) {
   }
   const char letter = text.front();
   text.remove_prefix(1);
-  std::uint32_t bytes = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
-  if (error != std::errc() || end != text.data() + text.size() || bytes == 0) {
+  const std::uint32_t bytes = number_in<std::uint32_t>(text).value_or(0);
+  if (bytes == 0) {
     return std::nullopt;
   }
   if (letter == letter_of(Kind::string)) {

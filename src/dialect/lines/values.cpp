@@ -3,8 +3,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
+#include <string_view>
 
 #include "dialect/lines/template.hpp"
+#include "model/number_text.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::dialect::lines {
@@ -83,14 +86,6 @@ void append_scientific(const Edit& edit, double value, std::string& out) {
   pad(edit, text + digits, out);
 }
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) {
-    return {};
-  }
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
-
 /// With any letter of Fortran's before the exponent, or none. float32 is read as such: rounding
 /// twice is wrong.
 bool read_real(std::string_view text, const Type& type, double& value) {
@@ -102,22 +97,18 @@ bool read_real(std::string_view text, const Type& type, double& value) {
   if (sign != std::string::npos && sign > 0 && whole[sign - 1] != 'E') {
     whole.insert(sign, 1, 'E');
   }
-  const char* begin = whole.data() + (whole[0] == '+' ? 1 : 0);
-  const char* const end = whole.data() + whole.size();
-  if (type.kind == Kind::f32) {
-    float narrow = 0;
-    const auto result = std::from_chars(begin, end, narrow);
-    value = static_cast<double>(narrow);
-    return result.ec == std::errc{} && result.ptr == end;
-  }
-  const auto result = std::from_chars(begin, end, value);
-  return result.ec == std::errc{} && result.ptr == end;
+  const std::string_view digits = std::string_view(whole).substr(whole[0] == '+' ? 1 : 0);
+  const std::optional<double> number = type.kind == Kind::f32
+                                           ? std::optional<double>(model::number_in<float>(digits))
+                                           : model::number_in<double>(digits);
+  value = number.value_or(0);
+  return number.has_value();
 }
 
 bool read_integer(std::string_view text, const Type& type, std::int64_t& value) {
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool fits = type.kind != Kind::i32 || value == static_cast<std::int32_t>(value);
-  return result.ec == std::errc{} && result.ptr == text.data() + text.size() && fits;
+  const std::optional<std::int64_t> number = model::number_in<std::int64_t>(text);
+  value = number.value_or(0);
+  return number && (type.kind != Kind::i32 || value == static_cast<std::int32_t>(value));
 }
 
 }  // namespace
@@ -162,7 +153,7 @@ void parse_line(const Line& line, std::string_view text, std::vector<Scalar>& va
     }
     Scalar value;
     const Type& type = line.types[values.size()];
-    const std::string_view word = trimmed(column);
+    const std::string_view word = model::trimmed(column, " ");
     const bool is_right =
         !word.empty() && (edit.kind == 'i' ? read_integer(word, type, value.integer)
                                            : read_real(word, type, value.real));

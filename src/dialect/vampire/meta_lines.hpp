@@ -1,23 +1,15 @@
 // Lines of VAMPIRE's small text files: read in sequence, with the line named in every error.
 #pragma once
 
-#include <charconv>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "model/number_text.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::dialect::vampire {
-
-inline std::string_view trim(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r";
-  const auto first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos) {
-    return {};
-  }
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
 
 /// A piece of text from a file, made fit for a message: short, printable.
 inline std::string quoted(std::string_view text) {
@@ -32,7 +24,7 @@ inline std::vector<std::string_view> split(std::string_view text, char separator
   std::vector<std::string_view> parts;
   while (true) {
     const auto end = text.find(separator);
-    parts.push_back(trim(text.substr(0, end)));
+    parts.push_back(model::trimmed(text.substr(0, end)));
     if (end == std::string_view::npos) {
       return parts;
     }
@@ -53,7 +45,7 @@ class Lines {
   std::string_view next(const char* wanted) {
     while (!rest_.empty()) {
       const auto end = rest_.find('\n');
-      const std::string_view line = trim(rest_.substr(0, end));
+      const std::string_view line = model::trimmed(rest_.substr(0, end));
       rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
       ++number_;
       if (!line.empty() && line.front() != '#') {
@@ -79,17 +71,16 @@ class Lines {
     if (!line.starts_with(key)) {
       fail(std::string("expected '") + key + "', found " + quoted(line));
     }
-    return trim(line.substr(std::string_view(key).size()));
+    return model::trimmed(line.substr(std::string_view(key).size()));
   }
 
   template <class T>
   T number(std::string_view text) const {
-    T result{};
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), result);
-    if (status != std::errc() || end != text.data() + text.size()) {
+    const std::optional<T> result = model::number_in<T>(text);
+    if (!result) {
       fail("expected a number, found " + quoted(text));
     }
-    return result;
+    return *result;
   }
 
   /// A count of things that take at least `bytes_each` bytes of the rest of this file.

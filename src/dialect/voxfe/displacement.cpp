@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "exec/transport/agree.hpp"
+#include "model/number_text.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::dialect::voxfe {
@@ -20,7 +21,7 @@ bool take_line(std::string_view& text, std::string_view key, std::string_view& v
   if (!text.starts_with(key) || stop == std::string_view::npos) {
     return false;
   }
-  value = without_blanks(text.substr(key.size(), stop - key.size()));
+  value = model::trimmed(text.substr(key.size(), stop - key.size()));
   text.remove_prefix(stop + 1);
   return true;
 }
@@ -85,7 +86,7 @@ DisplacementRow Displacements::parse(std::string_view line, std::uint64_t place)
   for (double& value : row.value) {
     fits = fits && take_number(rest, value) && std::isfinite(value);
   }
-  if (!fits || !without_blanks(rest).empty()) {
+  if (!fits || !model::trimmed(rest).empty()) {
     refuse(*file_, place, "no `id x y z dx dy dz`");
   }
   const Grid& n = head_.grid;

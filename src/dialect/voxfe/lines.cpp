@@ -41,13 +41,6 @@ void refuse(storage::File& file, std::uint64_t place, const std::string& why) {
               file.path() + ":" + std::to_string(line_number(file, place)) + ": " + why);
 }
 
-std::string_view without_blanks(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  return first == std::string_view::npos
-             ? std::string_view()
-             : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
 void Pieces::begin() {
   at_ = range_.begin;
   if (range_.begin == range_.head || range_.begin == range_.end) {

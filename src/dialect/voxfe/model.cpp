@@ -9,6 +9,7 @@
 
 #include "exec/transport/agree.hpp"
 #include "model/bytes.hpp"
+#include "model/number_text.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::dialect::voxfe {
@@ -35,7 +36,7 @@ bool parse_whole(std::string_view line, std::span<std::uint64_t> numbers) {
       return false;
     }
   }
-  return without_blanks(line).empty();
+  return model::trimmed(line).empty();
 }
 
 }  // namespace
@@ -86,7 +87,7 @@ void Model::open(storage::Storage& storage) {
                     ":2: not a VOX-FE model: it begins with a blank line, or the size of a voxel, "
                     "and a line with the number of voxels");
   }
-  voxel_size_ = without_blanks(std::string_view(text).substr(0, first));
+  voxel_size_ = model::trimmed(std::string_view(text).substr(0, first));
   const std::uint64_t size = file_->size();
   // "1 1 1 1 1" and the end of the line: ten bytes, the last end of line may miss.
   if (voxels_ > (size - (second + 1) + 1) / 10) {

@@ -5,6 +5,7 @@
 
 #include "layout/lengths.hpp"
 #include "layout/zarr/manifest.hpp"
+#include "model/bytes.hpp"
 #include "model/clock.hpp"
 #include "model/name.hpp"
 #include "sluice/error.hpp"
@@ -12,11 +13,6 @@
 namespace sluice::layout::icechunk {
 
 namespace {
-
-std::vector<std::byte> bytes_of(const std::string& text) {
-  const auto* data = reinterpret_cast<const std::byte*>(text.data());
-  return {data, data + text.size()};
-}
 
 /// The node of an object of a Zarr store, and the indices in the rest of its name, "c.1.0".
 std::pair<std::string, std::vector<std::uint32_t>> chunk_of(const std::string& object) {
@@ -230,7 +226,7 @@ MetadataUpdate IcechunkPlanner::seal() {
   }
   // What the ref must be when it is replaced: another program may not know of the lease.
   update.root.push_back({0, state_.ref});
-  state_.ref = bytes_of(ref_text(state_.history.snapshot()));
+  state_.ref = model::bytes_of(ref_text(state_.history.snapshot()));
   update.manifest = {ref_name(options_.branch), state_.ref};
   if (!untagged_.name.empty()) {
     update.after.push_back(std::exchange(untagged_, {}));
@@ -258,7 +254,7 @@ void IcechunkPlanner::begin(MetadataUpdate& update, std::uint64_t written_us) {
     return;
   }
   update.begins.push_back(std::move(document));
-  update.begins.push_back({ref_name(default_branch), bytes_of(ref_text(first.id)), true});
+  update.begins.push_back({ref_name(default_branch), model::bytes_of(ref_text(first.id)), true});
 }
 
 void IcechunkPlanner::planned() {

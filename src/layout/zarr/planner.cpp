@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "layout/zarr/fill_value.hpp"
+#include "model/bytes.hpp"
 #include "model/round_up.hpp"
 #include "sluice/error.hpp"
 
@@ -26,11 +27,6 @@ constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t fewest_checksum_words = 512;
 /// A variable with more objects a step has those that are to be removed looked up, not guessed.
 constexpr std::uint64_t most_guessed_objects = 1024;
-
-std::vector<std::byte> bytes_of(const std::string& text) {
-  const auto* data = reinterpret_cast<const std::byte*>(text.data());
-  return {data, data + text.size()};
-}
 
 }  // namespace
 
@@ -386,13 +382,13 @@ MetadataUpdate ZarrPlanner::seal() {
   }
   for (const auto& [name, text] : documents_of(manifest())) {
     if (name == document_name) {
-      update.manifest = {document_name, bytes_of(text)};
+      update.manifest = {document_name, model::bytes_of(text)};
       continue;
     }
     std::string& written = written_[name];
     if (written != text) {
       written = text;
-      update.after.push_back({name, bytes_of(text)});
+      update.after.push_back({name, model::bytes_of(text)});
     }
   }
   return update;

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <random>
 #include <thread>
 
+#include "model/number_text.hpp"
 #include "sluice/error.hpp"
 #include "storage/lease_record.hpp"
 #include "storage/object/backoff.hpp"
@@ -39,19 +39,14 @@ double chance() {
   return std::uniform_real_distribution<double>(0, 1)(random);
 }
 
-std::int64_t number_in(const std::string& text) {
-  std::int64_t number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  return read.ec == std::errc() && read.ptr == text.data() + text.size() ? number : 0;
-}
-
 /// The length of the whole object.
 std::uint64_t bytes_in(const HttpAnswer& answer) {
   const std::string range = answer.header("content-range");
   const std::size_t slash = range.rfind('/');
   const std::string text =
       slash == std::string::npos ? answer.header("content-length") : range.substr(slash + 1);
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, number_in(text)));
+  return static_cast<std::uint64_t>(
+      std::max<std::int64_t>(0, model::number_in<std::int64_t>(text).value_or(0)));
 }
 
 ObjectFacts facts_of(const HttpAnswer& answer) {
@@ -61,7 +56,7 @@ ObjectFacts facts_of(const HttpAnswer& answer) {
   ObjectFacts facts;
   facts.bytes = bytes_in(answer);
   facts.etag = answer.header("etag");
-  facts.modified_ns = number_in(answer.header(modified_header));
+  facts.modified_ns = model::number_in<std::int64_t>(answer.header(modified_header)).value_or(0);
   facts.modified_ns = facts.modified_ns != 0 ? facts.modified_ns : stored_s * ns_per_s;
   facts.commit = answer.header(commit_header);
   facts.age_s = stored_s != 0 && now_s != 0 ? now_s - stored_s : 0;

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "model/number_text.hpp"
 #include "sluice/error.hpp"
 #include "storage/small_file.hpp"
 
@@ -14,12 +15,6 @@ namespace {
 
 constexpr std::uint64_t most_ini_bytes = 1 << 20;
 constexpr const char* default_region = "us-east-1";
-
-std::string trimmed(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  const std::size_t last = text.find_last_not_of(" \t\r");
-  return first == std::string::npos ? "" : text.substr(first, last - first + 1);
-}
 
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -34,12 +29,12 @@ bool is_true(const std::string& text) {
 
 /// One blank between the words, and the name of a profile without its quotes.
 std::string section_name(const std::string& text) {
-  std::string name = trimmed(text);
+  std::string name(model::trimmed(text));
   const std::size_t blank = name.find_first_of(" \t");
   if (blank == std::string::npos) {
     return name;
   }
-  std::string second = trimmed(name.substr(blank));
+  std::string second(model::trimmed(std::string_view(name).substr(blank)));
   const bool is_quoted = second.size() > 1 && second.front() == second.back() &&
                          (second.front() == '"' || second.front() == '\'');
   second = is_quoted ? second.substr(1, second.size() - 2) : second;
@@ -163,7 +158,7 @@ IniSections parse_ini(const std::string& text) {
   std::string section;
   std::string above;  // the name whose indented lines follow
   for (std::string line; std::getline(lines, line);) {
-    const std::string content = trimmed(line);
+    const std::string content(model::trimmed(line));
     if (content.empty() || content[0] == '#' || content[0] == ';') {
       continue;
     }
@@ -176,8 +171,8 @@ IniSections parse_ini(const std::string& text) {
     if (equals == std::string::npos) {
       continue;
     }
-    const std::string name = lower(trimmed(content.substr(0, equals)));
-    const std::string value = trimmed(content.substr(equals + 1));
+    const std::string name = lower(std::string(model::trimmed(content.substr(0, equals))));
+    const std::string value(model::trimmed(content.substr(equals + 1)));
     const bool is_below = (line[0] == ' ' || line[0] == '\t') && !above.empty();
     if (!is_below) {
       above = value.empty() ? name : "";

@@ -1,0 +1,28 @@
+// Numbers in texts, and the blanks around them.
+#pragma once
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace sluice::model {
+
+/// All of `text` as a number; empty if it is none, or one that does not fit.
+template <class T>
+std::optional<T> number_in(std::string_view text) {
+  T value{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc{} && stop == end ? std::optional<T>(value) : std::nullopt;
+}
+
+/// Without the `blanks` at both ends.
+inline std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\r") {
+  const std::size_t first = text.find_first_not_of(blanks);
+  return first == std::string_view::npos
+             ? std::string_view()
+             : text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+}  // namespace sluice::model
