@@ -5,7 +5,6 @@
 
 #include "commit/publish/atomic_file.hpp"
 #include "commit/publish/in_place.hpp"
-#include "commit/publish/superblock.hpp"
 #include "plugin/held_runs.hpp"
 #include "plugin/opening.hpp"
 #include "plugin/say.hpp"
@@ -27,6 +26,7 @@ CommittedFile::CommittedFile(storage::Storage& storage, std::string path, const 
       path_(std::move(path)),
       settings_(settings),
       lease_(storage.lease(path_)),
+      file_(storage, settings_),
       held_(storage, storage::held_path(path_), settings.budget_bytes),
       log_(storage, path_),
       checksums_(storage, path_, settings.checksums) {}
@@ -44,10 +44,9 @@ std::shared_ptr<CommittedFile> CommittedFile::reopen(storage::Storage& storage,
   } else if (commit::is_guarded(*there)) {
     commit::throw_lost(path);
   }
-  file->file_ = std::move(there);
-  file->identity_ = file->file_->identity();
-  file->frontier_ = file->logical_end_ = file->file_->size();
-  file->checksums_.load(*file->file_);
+  file->file_.take(std::move(there));
+  file->frontier_ = file->logical_end_ = file->file_.file().size();
+  file->checksums_.load(file->file_.file());
   return file;
 }
 
@@ -64,19 +63,18 @@ std::shared_ptr<CommittedFile> CommittedFile::create(storage::Storage& storage,
   std::shared_ptr<CommittedFile> file(new CommittedFile(storage, path, settings));
   recover_replaced(storage, path);
   if (auto there = open_empty(storage, path)) {
-    file->file_ = std::move(there);
+    file->file_.take(std::move(there));
     file->signature_.begin();
   } else {
     file->build_beside(exclusive);
   }
-  share_lock(*file->file_, settings);
-  file->identity_ = file->file_->identity();
+  share_lock(file->file_.file(), settings);
   return file;
 }
 
 void CommittedFile::build_beside(bool exclusive) {
   const std::string building = commit::fresh_building_path(storage_, path_);
-  file_ = storage_.create_like(building, path_);
+  file_.take(storage_.create_like(building, path_));
   building_ = building;
   state_.exclusive = exclusive;
 }
@@ -86,18 +84,10 @@ CommittedFile::~CommittedFile() {
     return;
   }
   if (!building_.empty()) {
-    file_.reset();
+    file_.drop();
     commit::forget_building(storage_, path_);
-  } else if (signature_.is_held() && file_) {
-    empty_again();
-  }
-}
-
-void CommittedFile::empty_again() noexcept {
-  try {
-    file_->resize(0);
-  } catch (const std::exception&) {
-    // without a signature it is no HDF5 file
+  } else if (signature_.is_held() && file_.is_open()) {
+    file_.cut_to(0);  // where that fails: without a signature it is no HDF5 file
   }
 }
 
@@ -107,7 +97,7 @@ void CommittedFile::require_sound() const {
                                        ": an earlier flush failed half-way: close the file and "
                                        "open it again to go on; it holds the last flush");
   }
-  if (state_.data_lost) {
+  if (file_.has_lost_data()) {
     throw Error(Code::wrong_state, path_ +
                                        ": data was lost when a sync of it failed: close the "
                                        "file, open it again and write what came after the last "
@@ -122,7 +112,7 @@ void CommittedFile::require_sound() const {
 }
 
 void CommittedFile::read(std::uint64_t offset, std::span<std::byte> bytes) {
-  storage::read_padded(*file_, offset, bytes);
+  storage::read_padded(file_.file(), offset, bytes);
   held_.read_over(offset, bytes);
   signature_.read_over(offset, bytes);
 }
@@ -150,7 +140,7 @@ void CommittedFile::write(std::uint64_t offset, std::span<const std::byte> bytes
     bytes = signature_.without(offset, bytes, room);
   }
   state_.dirty = true;
-  checksums_.before_change(*file_, offset, bytes.size());
+  checksums_.before_change(file_.file(), offset, bytes.size());
   logical_end_ = std::max(logical_end_, offset + bytes.size());
   const std::uint64_t below =
       std::min<std::uint64_t>(bytes.size(), frontier_ - std::min(frontier_, offset));
@@ -178,11 +168,7 @@ void CommittedFile::write_through(std::uint64_t offset, std::span<const std::byt
       held_.memory_bytes() + bytes.size() <= std::min(most_kept, settings_.budget_bytes);
   if (!state_.keeps_fresh && !is_kept && !held_.touches(offset, bytes.size())) {
     try {
-      state_.unsynced = true;
-      file_->write(offset, bytes);
-      if (settings_.durability == Settings::Durability::step) {
-        fresh_.add(offset, bytes);
-      }
+      file_.write(offset, bytes);
       return;
     } catch (const Error&) {
       state_.keeps_fresh = true;
@@ -228,15 +214,12 @@ void CommittedFile::commit(bool closing) {
                                 "the next flush, will do it");
     }
   }
-  lift_guard();  // of a flush that failed
+  file_.lift_guard();  // of a flush that failed
   if (!state_.dirty) {
     return;
   }
   place_kept();
-  if (file_->size() < end_) {
-    state_.unsynced = true;
-    file_->resize(end_);
-  }
+  file_.grow_to(end_);
   const bool synced = settings_.durability == Settings::Durability::step ||
                       (closing && settings_.durability == Settings::Durability::close);
   if (signature_.is_held()) {
@@ -255,7 +238,7 @@ void CommittedFile::commit(bool closing) {
     held_.drop_from(frontier_);
   } else if (!pending_) {
     held_.clear();
-    checksums_.update(*file_);
+    checksums_.update(file_.file());
   }
   frontier_ = std::max(frontier_, end_);
   if (settings_.log) {
@@ -266,64 +249,28 @@ void CommittedFile::commit(bool closing) {
 /// What is held of new space.
 void CommittedFile::place_kept() {
   if (state_.keeps_fresh || state_.keeps_some) {
-    state_.unsynced = true;
-    held_.write_to(*file_, frontier_, fresh_);
+    file_.write_held(held_, frontier_);
   }
 }
 
 void CommittedFile::sync_data() {
-  if (!state_.unsynced) {
-    return;
-  }
   try {
-    file_->sync();
+    file_.sync();
   } catch (...) {
-    state_.sync_failed = true;
     if (applied_) {
       pending_ = std::move(applied_);  // its last stage may be lost
     }
     throw;
   }
-  state_.unsynced = false;
   applied_.reset();
-  fresh_.clear();
 }
 
 /// Is anything held that lies below the frontier?
 bool CommittedFile::changes_committed() const { return held_.touches(0, frontier_); }
 
-std::uint64_t CommittedFile::raise_guard() {
-  state_.unsynced = state_.guarded = true;  // a write that fails may have landed all the same
-  return commit::raise_guard(*file_);
-}
-
-/// Nothing was changed yet. Where this fails, the next flush does it, or the close, or recovery by
-/// the record, which has to stay until then.
-void CommittedFile::lift_guard() noexcept {
-  if (!state_.guarded) {
-    return;
-  }
-  try {
-    state_.unsynced = true;
-    commit::lift_guard(*file_);
-    state_.guarded = false;
-  } catch (const std::exception&) {
-    // as above
-  }
-}
-
-/// After a failed sync: another descriptor, and everything once more that was not synced.
 void CommittedFile::renew() {
-  if (!state_.sync_failed) {
-    return;
-  }
-  file_ = storage_.open(present_path(), storage::Access::read_write);
-  share_lock(*file_, settings_);
-  if (state_.unsynced && !fresh_.write_again(*file_)) {
-    state_.data_lost = true;
-    require_sound();
-  }
-  state_.sync_failed = false;
+  file_.renew(present_path());
+  require_sound();
 }
 
 void CommittedFile::take_name(bool synced) {
@@ -353,13 +300,12 @@ void CommittedFile::put_signature(bool synced) {
     sync_data();
   }
   try {
-    state_.unsynced = true;
-    signature_.write_to(*file_);
+    signature_.write_to(file_.changing());
     if (synced) {
       sync_data();
     }
   } catch (...) {
-    signature_.take_from(*file_);
+    signature_.take_from(file_.file());
     throw;
   }
   signature_.end();
@@ -372,7 +318,7 @@ std::optional<commit::JournalTail> CommittedFile::tail() {
   if (settings_.durability != Settings::Durability::step || (applied_ && !log_.has_previous())) {
     return std::nullopt;
   }
-  auto fresh = fresh_.cover(*file_, frontier_, end_);
+  auto fresh = file_.unsynced(frontier_, end_);
   return fresh ? std::optional(commit::JournalTail{std::move(*fresh)}) : std::nullopt;
 }
 
@@ -397,7 +343,7 @@ void CommittedFile::change_in_place(bool synced, bool closing) {
   std::unique_ptr<commit::JournalRuns> record;
   try {
     if (synced && !defers && log_.has_previous()) {
-      guard = raise_guard();
+      guard = file_.raise_guard();
     }
     if (synced && !told) {
       sync_data();
@@ -407,7 +353,7 @@ void CommittedFile::change_in_place(bool synced, bool closing) {
       applied_.reset();  // its record is written over
     }
     // A record of what was deferred would otherwise stay the last one.
-    record = log_.write({*file_, held_, frontier_, guard, commits_ + 1, end_,
+    record = log_.write({file_.file(), held_, frontier_, guard, commits_ + 1, end_,
                          told ? &*told : nullptr, state_.deferred});
     if (synced) {
       sync_record(record != nullptr, told.has_value());
@@ -417,7 +363,7 @@ void CommittedFile::change_in_place(bool synced, bool closing) {
     throw;
   }
   if (!record) {
-    lift_guard();
+    file_.lift_guard();
     return;
   }
   // From here on the commit is there, whatever happens: recovery would carry it out.
@@ -446,7 +392,7 @@ void CommittedFile::sync_record(bool is_there, bool with_data) {
 /// The record may be complete on the disk, and must not count once anything else is written. The
 /// guard that is lifted here may stay on the disk: the record of the commit before lifts it, too.
 void CommittedFile::take_back(bool is_written) noexcept {
-  lift_guard();
+  file_.lift_guard();
   if (!is_written) {
     return;
   }
@@ -461,22 +407,83 @@ void CommittedFile::take_back(bool is_written) noexcept {
 /// recovery does it.
 void CommittedFile::apply(commit::JournalRuns& runs, bool synced, bool guarded) {
   try {
-    state_.unsynced = true;
-    if (!guarded) {
-      raise_guard();
-      if (synced) {
-        file_->sync();
-      }
-    }
-    commit::change_under_guard(*file_, runs, synced);
-    state_.guarded = false;
+    file_.change(runs, synced, guarded);
     applied_ = std::move(pending_);
   } catch (const std::exception& e) {
-    state_.sync_failed = true;  // whichever call it was: another descriptor next time
     say(std::string(e.what()) +
         ": the flush is durable, but not in place: the next flush, or "
         "sluice recover " +
         path_ + ", will do it");
+  }
+}
+
+/// No later flush will do it. Error where it fails again: the record has to stay.
+void CommittedFile::bring_in_place() {
+  if (!pending_ && !file_.is_guarded()) {
+    return;
+  }
+  renew();
+  if (pending_) {
+    apply(*pending_, true, false);
+  } else {
+    file_.lift_guard();
+  }
+  if (pending_ || file_.is_guarded()) {
+    throw Error(Code::io, path_ +
+                              ": the last flush is durable, but not in place: opening the file "
+                              "for writing, or sluice recover, will do it; until then programs "
+                              "without the driver cannot read it");
+  }
+}
+
+void CommittedFile::close() {
+  if (!own_.is_here() || state_.closed) {
+    return;
+  }
+  try {
+    commit(true);
+    bring_in_place();
+  } catch (...) {
+    give_up();
+    throw;
+  }
+  state_.closed = true;
+  if (settings_.durability != Settings::Durability::none) {
+    sync_data();
+  }
+  if (log_.is_there()) {
+    log_.remove();
+  } else if (state_.names_changed && settings_.durability != Settings::Durability::none) {
+    storage_.sync_directory(path_);
+  }
+  if (commits_ != 0 && end_ != 0) {
+    // What HDF5 gave back at the end. Without a journal: runs of its record may lie there.
+    file_.cut_to(end_);
+  }
+  checksums_.update(file_.file());
+  if (settings_.durability != Settings::Durability::none) {
+    checksums_.sync();
+  }
+  file_.drop();
+  lease_.reset();
+}
+
+/// The file stays at its last commit. A journal that is in place is not needed, and would forbid
+/// other programs to change the file.
+void CommittedFile::give_up() noexcept {
+  state_.closed = true;
+  if (!pending_) {
+    file_.lift_guard();
+  }
+  if (log_.is_there() && !pending_ && !file_.is_guarded() && !state_.deferred && !state_.poisoned) {
+    try {
+      if (settings_.durability != Settings::Durability::none) {
+        sync_data();  // a guard that is lifted, but not durably, needs its record
+      }
+      log_.remove();
+    } catch (const std::exception&) {
+      // recovery finds that there is nothing to do
+    }
   }
 }
 

@@ -15,6 +15,8 @@
 // - A commit that is deferred (Settings::Apply::later) ends when its record is durable. What it
 //   changes in place stays in held_, and is in every later record, until one of them is applied.
 // - The file never becomes shorter before it is closed.
+// - The journal is removed only when the file needs it no more: the last commit is in place, no
+//   guard is in the file, and both are durable as far as that is promised.
 // - In a forked child nothing reaches the disk: what it writes stays in its memory, and its flush
 //   says so.
 #pragma once
@@ -28,7 +30,7 @@
 
 #include "commit/publish/journal_runs.hpp"
 #include "plugin/block_checksums.hpp"
-#include "plugin/fresh_ranges.hpp"
+#include "plugin/guarded_file.hpp"
 #include "plugin/held_signature.hpp"
 #include "plugin/held_writes.hpp"
 #include "plugin/record_log.hpp"
@@ -56,7 +58,7 @@ class CommittedFile {
   CommittedFile& operator=(const CommittedFile&) = delete;
 
   const std::string& path() const noexcept { return path_; }
-  storage::FileIdentity identity() const noexcept { return identity_; }
+  storage::FileIdentity identity() const noexcept { return file_.identity(); }
   bool is_here() const noexcept { return own_.is_here(); }
 
   /// What the program wrote last; zeros beyond the end.
@@ -76,7 +78,6 @@ class CommittedFile {
  private:
   CommittedFile(storage::Storage& storage, std::string path, const Settings& settings);
   void build_beside(bool exclusive);
-  void empty_again() noexcept;
   const std::string& present_path() const { return building_.empty() ? path_ : building_; }
   void require_sound() const;
   void sync_data();
@@ -86,8 +87,6 @@ class CommittedFile {
   void note_lost(std::uint64_t offset, std::uint64_t length);
   void place_kept();
   bool changes_committed() const;
-  std::uint64_t raise_guard();
-  void lift_guard() noexcept;
   void take_name(bool synced);
   void put_signature(bool synced);
   std::optional<commit::JournalTail> tail();
@@ -97,7 +96,6 @@ class CommittedFile {
   void take_back(bool is_written) noexcept;
   void apply(commit::JournalRuns& runs, bool synced, bool guarded);
   void bring_in_place();
-  void cut_to_end() noexcept;
   void give_up() noexcept;
 
   storage::Storage& storage_;
@@ -105,11 +103,9 @@ class CommittedFile {
   const Settings settings_;
   std::unique_ptr<storage::Lease> lease_;
   std::string building_;  ///< its name until the first commit
-  std::unique_ptr<storage::File> file_;
-  storage::FileIdentity identity_;
+  GuardedFile file_;
   HeldWrites held_;
   HeldSignature signature_;
-  FreshRanges fresh_;
   std::vector<HeldWrites::Range> lost_;  ///< written, and nowhere
   RecordLog log_;
   BlockChecksums checksums_;
@@ -121,12 +117,8 @@ class CommittedFile {
   std::uint64_t commits_ = 0;
   struct State {
     bool dirty = false;        ///< written since the last commit
-    bool unsynced = false;     ///< the data, since the last sync
-    bool sync_failed = false;  ///< of the present descriptor
-    bool data_lost = false;    ///< by a failed sync
     bool keeps_some = false;   ///< held_ has bytes beyond the frontier,
     bool keeps_fresh = false;  ///< and takes all: the file refused some
-    bool guarded = false;      ///< the guard may be in the file
     bool deferred = false;     ///< the last commit is in held_ and in its record, not in place
     bool names_changed = false;
     bool poisoned = false;
