@@ -9,7 +9,7 @@ set(SLUICE_DRIVER_SOURCES
   src/model/error.cpp src/model/name.cpp src/model/overlay.cpp src/model/size_text.cpp
   src/model/toml_entries.cpp
   src/plugin/access_list.cpp src/plugin/block_checksums.cpp src/plugin/block_table.cpp
-  src/plugin/committed_file.cpp src/plugin/driver.cpp
+  src/plugin/claim.cpp src/plugin/committed_file.cpp src/plugin/driver.cpp
   src/plugin/fresh_ranges.cpp src/plugin/guarded_file.cpp
   src/plugin/hdf5_caches.cpp src/plugin/hdf5_errors.cpp
   src/plugin/held_runs.cpp src/plugin/held_signature.cpp src/plugin/held_writes.cpp

@@ -25,7 +25,7 @@ CommittedFile::CommittedFile(storage::Storage& storage, std::string path, const 
     : storage_(storage),
       path_(std::move(path)),
       settings_(settings),
-      lease_(storage.lease(path_)),
+      claim_(storage, path_),
       file_(storage, settings_),
       held_(storage, storage::held_path(path_), settings.budget_bytes),
       log_(storage, path_),
@@ -38,12 +38,7 @@ std::shared_ptr<CommittedFile> CommittedFile::reopen(storage::Storage& storage,
   auto there = storage.open(path, storage::Access::read_write);
   share_lock(*there, settings);
   std::shared_ptr<CommittedFile> file(new CommittedFile(storage, path, settings));
-  if (storage.exists(commit::journal_path(path))) {
-    commit::carry_out_journal(storage, path, false);
-    commit::remove_journal(storage, path);
-  } else if (commit::is_guarded(*there)) {
-    commit::throw_lost(path);
-  }
+  recover_changed(storage, path, *there);
   file->file_.take(std::move(there));
   file->frontier_ = file->logical_end_ = file->file_.file().size();
   file->checksums_.load(file->file_.file());
@@ -53,13 +48,7 @@ std::shared_ptr<CommittedFile> CommittedFile::reopen(storage::Storage& storage,
 std::shared_ptr<CommittedFile> CommittedFile::create(storage::Storage& storage,
                                                      const std::string& path,
                                                      const Settings& settings, bool exclusive) {
-  if (exclusive && storage.exists(path)) {
-    throw Error(Code::exists, path + ": is there already");
-  }
-  if (storage.exists(path)) {
-    // Whoever may not write it may not replace it either.
-    share_lock(*storage.open(path, storage::Access::read_write), settings);
-  }
+  require_replaceable(storage, path, settings, exclusive);
   std::shared_ptr<CommittedFile> file(new CommittedFile(storage, path, settings));
   recover_replaced(storage, path);
   if (auto there = open_empty(storage, path)) {
@@ -80,10 +69,13 @@ void CommittedFile::build_beside(bool exclusive) {
 }
 
 CommittedFile::~CommittedFile() {
-  if (!own_.is_here()) {
-    return;
+  if (own_.is_here() && claim_.has_lease()) {
+    undo_creation();
   }
-  if (!building_.empty()) {
+}
+
+void CommittedFile::undo_creation() noexcept {
+  if (!std::exchange(building_, {}).empty()) {
     file_.drop();
     commit::forget_building(storage_, path_);
   } else if (signature_.is_held() && file_.is_open()) {
@@ -91,23 +83,26 @@ CommittedFile::~CommittedFile() {
   }
 }
 
+/// To be called before anything is written.
+void CommittedFile::require_place() { claim_.require_place(present_path(), file_.identity()); }
+
 void CommittedFile::require_sound() const {
+  const auto refuse = [this](const std::string& why) {
+    throw Error(Code::wrong_state, path_ + ": " + why);
+  };
   if (state_.poisoned) {
-    throw Error(Code::wrong_state, path_ +
-                                       ": an earlier flush failed half-way: close the file and "
-                                       "open it again to go on; it holds the last flush");
+    refuse(
+        "an earlier flush failed half-way: close the file and open it again to go on; it holds the "
+        "last flush");
   }
   if (file_.has_lost_data()) {
-    throw Error(Code::wrong_state, path_ +
-                                       ": data was lost when a sync of it failed: close the "
-                                       "file, open it again and write what came after the last "
-                                       "flush anew");
+    refuse(
+        "data was lost when a sync of it failed: close the file, open it again and write what came "
+        "after the last flush anew");
   }
-  if (!lost_.empty()) {
-    throw Error(Code::wrong_state, path_ + ": " + std::to_string(lost_.front().length) +
-                                       " bytes at offset " + std::to_string(lost_.front().offset) +
-                                       " could not be written: write them again, or close the "
-                                       "file; it holds the last flush");
+  if (!lost_.is_empty()) {
+    refuse(lost_.text() +
+           " could not be written: write them again, or close the file; it holds the last flush");
   }
 }
 
@@ -152,10 +147,10 @@ void CommittedFile::write(std::uint64_t offset, std::span<const std::byte> bytes
       write_through(offset + below, bytes.subspan(below));
     }
   } catch (...) {
-    note_lost(offset, bytes.size());
+    lost_.note(offset, bytes.size());
     throw;
   }
-  cut(lost_, offset, bytes.size());
+  lost_.note_written(offset, bytes.size());
 }
 
 /// Beyond the frontier. Few bytes are held, so that the commit writes many of them at once; what
@@ -168,19 +163,19 @@ void CommittedFile::write_through(std::uint64_t offset, std::span<const std::byt
       held_.memory_bytes() + bytes.size() <= std::min(most_kept, settings_.budget_bytes);
   if (!state_.keeps_fresh && !is_kept && !held_.touches(offset, bytes.size())) {
     try {
+      // Where the file ended at the last commit another writer may have appended.
+      claim_.require_place_once(present_path(), file_.identity());
       file_.write(offset, bytes);
       return;
-    } catch (const Error&) {
+    } catch (const Error& e) {
+      if (e.code() == Code::locked || e.code() == Code::changed_outside) {
+        throw;
+      }
       state_.keeps_fresh = true;
     }
   }
   state_.keeps_some = true;
   held_.write(offset, bytes);
-}
-
-void CommittedFile::note_lost(std::uint64_t offset, std::uint64_t length) {
-  cut(lost_, offset, length);
-  lost_.push_back({offset, length});
 }
 
 void CommittedFile::set_size(std::uint64_t bytes) {
@@ -197,13 +192,13 @@ void CommittedFile::commit(bool closing) {
   if (!own_.is_here() || state_.closed) {
     return;
   }
-  require_sound();
   state_.dirty = state_.dirty || (closing && state_.deferred);
+  if (state_.dirty || pending_) {
+    require_place();
+  }
+  require_sound();
   if (!state_.dirty && !pending_) {
     return;
-  }
-  if (lease_) {
-    lease_->check();
   }
   renew();
   if (pending_) {
@@ -218,7 +213,9 @@ void CommittedFile::commit(bool closing) {
   if (!state_.dirty) {
     return;
   }
-  place_kept();
+  if (state_.keeps_fresh || state_.keeps_some) {
+    file_.write_held(held_, frontier_);
+  }
   file_.grow_to(end_);
   const bool synced = settings_.durability == Settings::Durability::step ||
                       (closing && settings_.durability == Settings::Durability::close);
@@ -234,6 +231,7 @@ void CommittedFile::commit(bool closing) {
   }
   ++commits_;
   state_.dirty = state_.keeps_fresh = state_.keeps_some = false;
+  claim_.note_commit();
   if (state_.deferred) {
     held_.drop_from(frontier_);
   } else if (!pending_) {
@@ -243,13 +241,6 @@ void CommittedFile::commit(bool closing) {
   frontier_ = std::max(frontier_, end_);
   if (settings_.log) {
     say(path_ + ": commit " + std::to_string(commits_) + ", " + std::to_string(end_) + " bytes");
-  }
-}
-
-/// What is held of new space.
-void CommittedFile::place_kept() {
-  if (state_.keeps_fresh || state_.keeps_some) {
-    file_.write_held(held_, frontier_);
   }
 }
 
@@ -265,15 +256,14 @@ void CommittedFile::sync_data() {
   applied_.reset();
 }
 
-/// Is anything held that lies below the frontier?
-bool CommittedFile::changes_committed() const { return held_.touches(0, frontier_); }
-
+/// After a failed sync.
 void CommittedFile::renew() {
   file_.renew(present_path());
   require_sound();
 }
 
 void CommittedFile::take_name(bool synced) {
+  require_place();  // the sync of the data may have taken any time
   if (state_.exclusive && storage_.exists(path_)) {
     throw Error(Code::exists, path_ + ": was made by another program meanwhile");
   }
@@ -299,6 +289,7 @@ void CommittedFile::put_signature(bool synced) {
   if (synced) {
     sync_data();
   }
+  require_place();
   try {
     signature_.write_to(file_.changing());
     if (synced) {
@@ -328,7 +319,7 @@ bool CommittedFile::may_defer() const {
 }
 
 void CommittedFile::change_in_place(bool synced, bool closing) {
-  if (!changes_committed()) {
+  if (!held_.touches(0, frontier_)) {
     if (synced) {
       sync_data();
     }
@@ -348,6 +339,7 @@ void CommittedFile::change_in_place(bool synced, bool closing) {
     if (synced && !told) {
       sync_data();
     }
+    require_place();  // that may have taken any time
     is_written = true;
     if (!log_.has_previous()) {
       applied_.reset();  // its record is written over
@@ -392,6 +384,9 @@ void CommittedFile::sync_record(bool is_there, bool with_data) {
 /// The record may be complete on the disk, and must not count once anything else is written. The
 /// guard that is lifted here may stay on the disk: the record of the commit before lifts it, too.
 void CommittedFile::take_back(bool is_written) noexcept {
+  if (!claim_.has_lease()) {
+    return;
+  }
   file_.lift_guard();
   if (!is_written) {
     return;
@@ -406,6 +401,7 @@ void CommittedFile::take_back(bool is_written) noexcept {
 /// Brings what is pending, which `runs` are of, into its place. Where it fails the next commit or
 /// recovery does it.
 void CommittedFile::apply(commit::JournalRuns& runs, bool synced, bool guarded) {
+  claim_.require_lease();
   try {
     file_.change(runs, synced, guarded);
     applied_ = std::move(pending_);
@@ -441,6 +437,7 @@ void CommittedFile::close() {
     return;
   }
   try {
+    claim_.require_lease();
     commit(true);
     bring_in_place();
   } catch (...) {
@@ -451,27 +448,40 @@ void CommittedFile::close() {
   if (settings_.durability != Settings::Durability::none) {
     sync_data();
   }
+  claim_.require_lease();
   if (log_.is_there()) {
     log_.remove();
   } else if (state_.names_changed && settings_.durability != Settings::Durability::none) {
     storage_.sync_directory(path_);
   }
+  finish_in_place();
+  undo_creation();
+  file_.drop();
+  claim_.release();
+}
+
+/// Without a journal: runs of its record may lie behind the end. Not where it was moved: whoever
+/// has it by its new name may have appended.
+void CommittedFile::finish_in_place() noexcept {
+  if (!claim_.has_place(present_path(), file_.identity())) {
+    return;  // what HDF5 gave back at the end stays
+  }
   if (commits_ != 0 && end_ != 0) {
-    // What HDF5 gave back at the end. Without a journal: runs of its record may lie there.
     file_.cut_to(end_);
   }
   checksums_.update(file_.file());
   if (settings_.durability != Settings::Durability::none) {
     checksums_.sync();
   }
-  file_.drop();
-  lease_.reset();
 }
 
 /// The file stays at its last commit. A journal that is in place is not needed, and would forbid
 /// other programs to change the file.
 void CommittedFile::give_up() noexcept {
   state_.closed = true;
+  if (!claim_.has_lease()) {
+    return;  // the file and its journal are another writer's
+  }
   if (!pending_) {
     file_.lift_guard();
   }

@@ -17,6 +17,8 @@
 // - The file never becomes shorter before it is closed.
 // - The journal is removed only when the file needs it no more: the last commit is in place, no
 //   guard is in the file, and both are durable as far as that is promised.
+// - A writer that has lost its lease changes nothing any more: neither the file, nor its journal,
+//   nor any other file beside it. Of a file that is not at its path no later commit is made.
 // - In a forked child nothing reaches the disk: what it writes stays in its memory, and its flush
 //   says so.
 #pragma once
@@ -30,9 +32,11 @@
 
 #include "commit/publish/journal_runs.hpp"
 #include "plugin/block_checksums.hpp"
+#include "plugin/claim.hpp"
 #include "plugin/guarded_file.hpp"
 #include "plugin/held_signature.hpp"
 #include "plugin/held_writes.hpp"
+#include "plugin/lost_writes.hpp"
 #include "plugin/record_log.hpp"
 #include "plugin/settings.hpp"
 #include "storage/own_process.hpp"
@@ -79,14 +83,13 @@ class CommittedFile {
   CommittedFile(storage::Storage& storage, std::string path, const Settings& settings);
   void build_beside(bool exclusive);
   const std::string& present_path() const { return building_.empty() ? path_ : building_; }
+  void undo_creation() noexcept;
+  void require_place();
   void require_sound() const;
   void sync_data();
   void renew();
   void write_in_child(std::uint64_t offset, std::span<const std::byte> bytes);
   void write_through(std::uint64_t offset, std::span<const std::byte> bytes);
-  void note_lost(std::uint64_t offset, std::uint64_t length);
-  void place_kept();
-  bool changes_committed() const;
   void take_name(bool synced);
   void put_signature(bool synced);
   std::optional<commit::JournalTail> tail();
@@ -96,17 +99,18 @@ class CommittedFile {
   void take_back(bool is_written) noexcept;
   void apply(commit::JournalRuns& runs, bool synced, bool guarded);
   void bring_in_place();
+  void finish_in_place() noexcept;
   void give_up() noexcept;
 
   storage::Storage& storage_;
   const std::string path_;
   const Settings settings_;
-  std::unique_ptr<storage::Lease> lease_;
+  Claim claim_;
   std::string building_;  ///< its name until the first commit
   GuardedFile file_;
   HeldWrites held_;
   HeldSignature signature_;
-  std::vector<HeldWrites::Range> lost_;  ///< written, and nowhere
+  LostWrites lost_;
   RecordLog log_;
   BlockChecksums checksums_;
   std::unique_ptr<commit::JournalRuns> pending_;  ///< decided, not all in place

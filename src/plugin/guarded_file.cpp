@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "commit/publish/in_place.hpp"
+#include "plugin/claim.hpp"
 #include "plugin/opening.hpp"
 
 namespace sluice::plugin {
@@ -70,7 +71,11 @@ void GuardedFile::renew(const std::string& path) {
   if (!sync_failed_) {
     return;
   }
-  file_ = storage_.open(path, storage::Access::read_write);
+  auto fresh = storage_.open(path, storage::Access::read_write);
+  if (fresh->identity() != identity_) {
+    throw moved_error(path);
+  }
+  file_ = std::move(fresh);
   share_lock(*file_, settings_);
   if (unsynced_ && !fresh_.write_again(*file_)) {
     data_lost_ = true;

@@ -46,7 +46,7 @@ class GuardedFile {
   std::optional<std::vector<commit::FreshExtent>> unsynced(std::uint64_t from,
                                                            std::uint64_t end) const;
   void sync();
-  /// After a failure: see the invariants. `path` is where the file is now.
+  /// After a failure: see the invariants. Error changed_outside where another file is at `path`.
   void renew(const std::string& path);
   bool has_lost_data() const noexcept { return data_lost_; }
 

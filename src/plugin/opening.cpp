@@ -22,6 +22,26 @@ std::unique_ptr<storage::File> open_empty(storage::Storage& storage, const std::
   return file->size() == 0 ? std::move(file) : nullptr;
 }
 
+void require_replaceable(storage::Storage& storage, const std::string& path,
+                         const Settings& settings, bool exclusive) {
+  if (!storage.exists(path)) {
+    return;
+  }
+  if (exclusive) {
+    throw Error(Code::exists, path + ": is there already");
+  }
+  share_lock(*storage.open(path, storage::Access::read_write), settings);
+}
+
+void recover_changed(storage::Storage& storage, const std::string& path, storage::File& file) {
+  if (storage.exists(commit::journal_path(path))) {
+    commit::carry_out_journal(storage, path, false);
+    commit::remove_journal(storage, path);
+  } else if (commit::is_guarded(file)) {
+    commit::throw_lost(path);
+  }
+}
+
 void recover_replaced(storage::Storage& storage, const std::string& path) {
   try {
     if (storage.exists(commit::journal_path(path))) {

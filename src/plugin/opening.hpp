@@ -18,6 +18,14 @@ void share_lock(storage::File& file, const Settings& settings);
 /// Null where there is none, or a journal.
 std::unique_ptr<storage::File> open_empty(storage::Storage& storage, const std::string& path);
 
+/// Before a new file is made. Errors: exists with `exclusive`; those of opening what is there for
+/// writing: whoever may not write it may not replace it either.
+void require_replaceable(storage::Storage& storage, const std::string& path,
+                         const Settings& settings, bool exclusive);
+
+/// Of a file that is changed, under its lease: does what a crash left undone. Error damaged.
+void recover_changed(storage::Storage& storage, const std::string& path, storage::File& file);
+
 /// Of a file that a new one will replace: it must be whole for as long as a crash may leave it.
 void recover_replaced(storage::Storage& storage, const std::string& path);
 

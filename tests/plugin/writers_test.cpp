@@ -1,0 +1,218 @@
+// Several programs at one file: a writer that has lost its lease, and a file that is moved or
+// replaced while it is written.
+#include <algorithm>
+#include <functional>
+#include <gtest/gtest.h>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plugin/committed_file.hpp"
+#include "sluice/error.hpp"
+#include "storage/endings.hpp"
+#include "storage/scratch.hpp"
+
+namespace sluice::plugin {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+constexpr std::uint64_t front_bytes = 8192;
+constexpr std::uint64_t long_bytes = 100000;  // goes to the file at once
+
+Bytes filled(std::uint64_t length, unsigned value) { return Bytes(length, std::byte(value)); }
+
+/// A file of HDF5, as far as the driver looks.
+Bytes front(unsigned value) {
+  constexpr unsigned char signature[] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+  Bytes bytes = filled(front_bytes, value);
+  for (std::size_t at = 0; at < sizeof signature; ++at) {
+    bytes[at] = std::byte(signature[at]);
+  }
+  return bytes;
+}
+
+class Writers : public testing::Test {
+ protected:
+  std::shared_ptr<CommittedFile> create(const Settings& settings = {}) {
+    return CommittedFile::create(*files_, path_, settings, false);
+  }
+  std::shared_ptr<CommittedFile> reopen() {
+    return CommittedFile::reopen(*files_, path_, Settings{});
+  }
+
+  /// One flush of a new file, and with `value` one that changes it in place: it has a journal.
+  static void begin(CommittedFile& file, unsigned value) {
+    file.write(0, front(value));
+    file.set_end(front_bytes);
+    file.commit(false);
+    change(file, value);
+  }
+  static void change(CommittedFile& file, unsigned value) {
+    file.write(front_bytes / 2, filled(100, value));
+    file.commit(false);
+  }
+  static void append(CommittedFile& file, unsigned value) {
+    file.write(front_bytes, filled(long_bytes, value));
+    file.set_end(front_bytes + long_bytes);
+  }
+
+  /// As a writer on another host does when the record of this one was not renewed for too long.
+  void lose_lease() { files_->remove(storage::lease_path(path_)); }
+
+  Bytes bytes_of(const std::string& path) {
+    const auto file = files_->open(path, storage::Access::read);
+    Bytes bytes(file->size());
+    file->read(0, bytes);
+    return bytes;
+  }
+
+  static Code code_of(const std::function<void()>& call) {
+    try {
+      call();
+    } catch (const Error& e) {
+      return e.code();
+    }
+    return Code::ok;
+  }
+
+  /// What another writer leaves after the lease of `first` was lost: its last flush, a journal.
+  std::shared_ptr<CommittedFile> write_after(unsigned value) {
+    lose_lease();
+    auto second = reopen();
+    append(*second, value);
+    change(*second, value);
+    expect_written(value);
+    return second;
+  }
+  void expect_written(unsigned value) {
+    Bytes expected = filled(front_bytes + long_bytes, value);
+    Bytes now = bytes_of(path_);
+    ASSERT_EQ(now.size(), expected.size());
+    EXPECT_TRUE(files_->exists(journal_));
+    EXPECT_TRUE(std::equal(now.begin() + front_bytes, now.end(), expected.begin() + front_bytes));
+    EXPECT_EQ(now[front_bytes / 2], std::byte(value));
+    EXPECT_EQ(now[0], std::byte{0x89});
+  }
+
+  const std::shared_ptr<storage::Storage> files_ = storage::make_posix();
+  const storage::Scratch scratch_;
+  const std::string path_ = scratch_ / "out.h5";
+  const std::string journal_ = storage::journal_path(path_);
+};
+
+TEST_F(Writers, WhoHasLostItsLeaseLeavesTheFileAloneWhenItCloses) {
+  auto first = create();
+  begin(*first, 1);
+  const auto second = write_after(2);
+  EXPECT_EQ(code_of([&] { first->close(); }), Code::locked);
+  first.reset();
+  expect_written(2);
+  second->close();
+}
+
+TEST_F(Writers, WhoHasLostItsLeaseLeavesTheFileAloneWhereItHasWrites) {
+  auto first = create();
+  begin(*first, 1);
+  const auto second = write_after(2);
+  first->write(front_bytes / 2, filled(100, 3));
+  EXPECT_EQ(code_of([&] { first->commit(false); }), Code::locked);
+  EXPECT_EQ(code_of([&] { first->close(); }), Code::locked);
+  first.reset();
+  expect_written(2);
+  second->close();
+}
+
+TEST_F(Writers, WhoHasLostItsLeaseKeepsNoChecksums) {
+  Settings settings;
+  settings.checksums = true;
+  auto first = create(settings);
+  begin(*first, 1);
+  const auto second = write_after(2);
+  const auto time = files_->open(path_, storage::Access::read)->modified_ns();
+  EXPECT_EQ(code_of([&] { first->close(); }), Code::locked);
+  EXPECT_EQ(files_->open(path_, storage::Access::read)->modified_ns(), time);
+  second->close();
+}
+
+TEST_F(Writers, WhoHasLostItsLeaseWritesNothingBeyondTheEnd) {
+  auto first = create();
+  begin(*first, 1);
+  const auto second = write_after(2);
+  EXPECT_EQ(code_of([&] { append(*first, 3); }), Code::locked);
+  expect_written(2);
+  EXPECT_EQ(code_of([&] { first->close(); }), Code::locked);
+  expect_written(2);
+  second->close();
+}
+
+TEST_F(Writers, WhoHasLostItsLeaseLeavesTheNewFileOfAnother) {
+  auto first = create();
+  first->write(0, front(1));
+  lose_lease();
+  auto second = create();
+  second->write(0, front(2));
+  second->set_end(front_bytes);
+  first.reset();
+  EXPECT_EQ(code_of([&] { second->close(); }), Code::ok);
+  EXPECT_TRUE(bytes_of(path_) == front(2));
+}
+
+TEST_F(Writers, WhoHasLostItsLeaseLeavesTheEmptyFileThatAnotherFills) {
+  files_->open(path_, storage::Access::create)->close();
+  auto first = create();
+  lose_lease();
+  auto second = create();
+  begin(*second, 2);
+  first.reset();
+  EXPECT_EQ(bytes_of(path_).size(), front_bytes);
+  second->close();
+}
+
+TEST_F(Writers, AFileThatIsMovedIsNotWritten) {
+  auto file = create();
+  begin(*file, 1);
+  const std::string moved = scratch_ / "old.h5";
+  files_->rename(path_, moved);
+  const Bytes before = bytes_of(moved);
+  const Bytes journal = bytes_of(journal_);
+  EXPECT_EQ(code_of([&] { change(*file, 2); }), Code::changed_outside);
+  EXPECT_TRUE(bytes_of(moved) == before);
+  EXPECT_TRUE(bytes_of(journal_) == journal);
+  EXPECT_EQ(code_of([&] { file->close(); }), Code::changed_outside);
+  file.reset();
+  EXPECT_TRUE(bytes_of(moved) == before);
+  EXPECT_FALSE(files_->exists(path_));
+}
+
+TEST_F(Writers, AFileThatIsPutInThePlaceIsNotWritten) {
+  auto file = create();
+  begin(*file, 1);
+  const std::string other = scratch_ / "other.h5";
+  files_->open(other, storage::Access::create)->write(0, front(7));
+  files_->rename(other, path_);
+  EXPECT_EQ(code_of([&] { change(*file, 2); }), Code::changed_outside);
+  EXPECT_EQ(code_of([&] { file->close(); }), Code::changed_outside);
+  file.reset();
+  EXPECT_TRUE(bytes_of(path_) == front(7));
+  // Nothing says that the foreign file has a commit that is not in place.
+  EXPECT_FALSE(files_->exists(journal_));
+}
+
+TEST_F(Writers, AFileThatIsMovedMayBeClosedWhereNothingIsToBeWritten) {
+  auto file = create();
+  begin(*file, 1);
+  const std::string moved = scratch_ / "old.h5";
+  files_->rename(path_, moved);
+  // Whoever has it by its new name may have appended.
+  const auto other = CommittedFile::reopen(*files_, moved, Settings{});
+  append(*other, 2);
+  other->commit(false);
+  EXPECT_EQ(code_of([&] { file->close(); }), Code::ok);
+  EXPECT_EQ(bytes_of(moved).size(), front_bytes + long_bytes);
+  EXPECT_FALSE(files_->exists(journal_));
+  other->close();
+}
+
+}  // namespace
+}  // namespace sluice::plugin
