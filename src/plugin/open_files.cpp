@@ -70,20 +70,30 @@ bool may_be_written(storage::Storage& storage, const std::string& path) {
   return storage.exists(lease) && storage::is_holder_running(lease).value_or(true);
 }
 
+/// Of a writer that stays in the middle of a flush.
+Error busy_error(const std::string& path) {
+  return {Code::locked, path +
+                            ": its writer is in the middle of a flush, or was stopped there: try "
+                            "again. If it has ended on another host: sluice recover " +
+                            path};
+}
+
 /// What a reader sees that knows of the journal. While the file is being written that is what is in
 /// place, as for every reader: what lies in the journal only would not stay right beside what the
-/// writer changes later.
+/// writer changes later, and the journal itself is written over.
 std::unique_ptr<storage::File> open_to_read(storage::Storage& storage, const std::string& path,
                                             const Settings& settings) {
   constexpr int most_tries = 200;
   for (int tries = 0;; ++tries) {
     auto file = storage.open(path, storage::Access::read);
-    const bool is_last = tries == most_tries || !may_be_written(storage, path);
+    const bool is_written = may_be_written(storage, path);
+    const bool is_last = tries == most_tries || !is_written;
     try {
       auto journal = commit::open_runs(storage, path);
       if (journal) {
         const commit::InPlace found = commit::examine(*file, *journal);
-        if ((found.changed != 0 || found.guarded) && is_last) {
+        if ((found.changed != 0 || found.guarded) && !is_written) {
+          share_lock(*file, settings);
           return commit::with_journal(std::move(file), std::move(journal));
         }
       }
@@ -92,7 +102,7 @@ std::unique_ptr<storage::File> open_to_read(storage::Storage& storage, const std
         return file;
       }
       if (is_last) {
-        commit::throw_lost(path);
+        is_written ? throw busy_error(path) : commit::throw_lost(path);
       }
     } catch (const Error& e) {
       if (is_last || e.code() == Code::locked) {

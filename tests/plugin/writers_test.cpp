@@ -1,16 +1,21 @@
-// Several programs at one file: a writer that has lost its lease, and a file that is moved or
-// replaced while it is written.
+// Several programs at one file: a writer that has lost its lease, a file that is moved or replaced
+// while it is written, and a reader of a file whose writer has stopped in the middle of a flush.
 #include <algorithm>
+#include <fcntl.h>
 #include <functional>
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>
+#include <sys/file.h>
+#include <unistd.h>
 #include <vector>
 
 #include "plugin/committed_file.hpp"
+#include "plugin/open_files.hpp"
 #include "sluice/error.hpp"
 #include "storage/endings.hpp"
 #include "storage/scratch.hpp"
+#include "support/faulty_storage.hpp"
 
 namespace sluice::plugin {
 namespace {
@@ -212,6 +217,56 @@ TEST_F(Writers, AFileThatIsMovedMayBeClosedWhereNothingIsToBeWritten) {
   EXPECT_EQ(bytes_of(moved).size(), front_bytes + long_bytes);
   EXPECT_FALSE(files_->exists(journal_));
   other->close();
+}
+
+/// Its last flush is durable, but not in place: the file is guarded.
+class StoppedWriter : public Writers {
+ protected:
+  void SetUp() override {
+    faulty_ = std::make_shared<storage::FaultyStorage>(files_, faults_);
+    writer_ = CommittedFile::create(*faulty_, path_, Settings{}, false);
+    begin(*writer_, 1);
+    storage::Rule rule;
+    rule.landed_bytes = 1;  // of the guard all
+    rule.call = storage::Call::write;
+    rule.path_part = "out.h5";
+    rule.nth = 1;
+    for (; !is_guarded() && rule.nth < 10; ++rule.nth) {
+      faults_->add(rule);
+      code_of([&] { change(*writer_, 2 + static_cast<unsigned>(rule.nth)); });
+      faults_->clear();
+    }
+    ASSERT_TRUE(is_guarded());
+    ASSERT_TRUE(files_->exists(journal_));
+  }
+  bool is_guarded() { return bytes_of(path_)[0] == std::byte{0}; }
+  std::unique_ptr<OpenFile> read() { return OpenFile::open(*files_, path_, Opening{}, Settings{}); }
+
+  const std::shared_ptr<storage::Faults> faults_ = std::make_shared<storage::Faults>();
+  std::shared_ptr<storage::Storage> faulty_;
+  std::shared_ptr<CommittedFile> writer_;
+};
+
+TEST_F(StoppedWriter, AReaderIsToldToTryAgainWhileTheWriterLives) {
+  EXPECT_EQ(code_of([&] { read(); }), Code::locked);
+  writer_->close();
+  EXPECT_EQ(code_of([&] { read(); }), Code::ok);
+}
+
+TEST_F(StoppedWriter, AReaderLaysTheJournalOverTheFileOfAnEndedWriterAndLocksIt) {
+  lose_lease();
+  {
+    const auto file = read();
+    Bytes bytes(8);
+    file->read(0, bytes);
+    EXPECT_EQ(bytes[0], std::byte{0x89});
+  }
+  writer_.reset();  // its lock
+  const int fd = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(::flock(fd, LOCK_EX | LOCK_NB), 0);
+  EXPECT_EQ(code_of([&] { read(); }), Code::locked);
+  ::close(fd);
 }
 
 }  // namespace
