@@ -38,8 +38,7 @@ std::shared_ptr<CommittedFile> CommittedFile::reopen(storage::Storage& storage,
   auto there = storage.open(path, storage::Access::read_write);
   share_lock(*there, settings);
   std::shared_ptr<CommittedFile> file(new CommittedFile(storage, path, settings));
-  recover_changed(storage, path, *there);
-  file->file_.take(std::move(there));
+  file->file_.take(recover_changed(storage, path, settings, std::move(there)));
   file->frontier_ = file->logical_end_ = file->file_.file().size();
   file->checksums_.load(file->file_.file());
   return file;

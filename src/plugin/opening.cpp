@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "commit/publish/in_place.hpp"
+#include "plugin/claim.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::plugin {
@@ -33,13 +34,20 @@ void require_replaceable(storage::Storage& storage, const std::string& path,
   share_lock(*storage.open(path, storage::Access::read_write), settings);
 }
 
-void recover_changed(storage::Storage& storage, const std::string& path, storage::File& file) {
+std::unique_ptr<storage::File> recover_changed(storage::Storage& storage, const std::string& path,
+                                               const Settings& settings,
+                                               std::unique_ptr<storage::File> there) {
+  if (!is_at(storage, path, there->identity())) {
+    there = storage.open(path, storage::Access::read_write);
+    share_lock(*there, settings);
+  }
   if (storage.exists(commit::journal_path(path))) {
     commit::carry_out_journal(storage, path, false);
     commit::remove_journal(storage, path);
-  } else if (commit::is_guarded(file)) {
+  } else if (commit::is_guarded(*there)) {
     commit::throw_lost(path);
   }
+  return there;
 }
 
 void recover_replaced(storage::Storage& storage, const std::string& path) {

@@ -23,8 +23,12 @@ std::unique_ptr<storage::File> open_empty(storage::Storage& storage, const std::
 void require_replaceable(storage::Storage& storage, const std::string& path,
                          const Settings& settings, bool exclusive);
 
-/// Of a file that is changed, under its lease: does what a crash left undone. Error damaged.
-void recover_changed(storage::Storage& storage, const std::string& path, storage::File& file);
+/// To change a file, under its lease: does what a crash left undone. `there` was opened before:
+/// the last holder of the lease may have replaced the file since, then it is opened anew. Error
+/// damaged.
+std::unique_ptr<storage::File> recover_changed(storage::Storage& storage, const std::string& path,
+                                               const Settings& settings,
+                                               std::unique_ptr<storage::File> there);
 
 /// Of a file that a new one will replace: it must be whole for as long as a crash may leave it.
 void recover_replaced(storage::Storage& storage, const std::string& path);

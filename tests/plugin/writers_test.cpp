@@ -1,5 +1,6 @@
 // Several programs at one file: a writer that has lost its lease, a file that is moved or replaced
-// while it is written, and a reader of a file whose writer has stopped in the middle of a flush.
+// while it is written, one that is replaced while it is opened, and a reader of a file whose writer
+// has stopped in the middle of a flush.
 #include <algorithm>
 #include <fcntl.h>
 #include <functional>
@@ -8,12 +9,14 @@
 #include <string>
 #include <sys/file.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include "plugin/committed_file.hpp"
 #include "plugin/open_files.hpp"
 #include "sluice/error.hpp"
 #include "storage/endings.hpp"
+#include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
 #include "support/faulty_storage.hpp"
 
@@ -36,6 +39,23 @@ Bytes front(unsigned value) {
   }
   return bytes;
 }
+
+/// Before a lease is taken, once.
+class LateLease final : public storage::ForwardingStorage {
+ public:
+  LateLease(std::shared_ptr<storage::Storage> inner, std::function<void()> before)
+      : ForwardingStorage(std::move(inner)), before_(std::move(before)) {}
+  std::unique_ptr<storage::Lease> lease(const std::string& path) override {
+    if (auto before = std::exchange(before_, nullptr)) {
+      before();
+    }
+    return ForwardingStorage::lease(path);
+  }
+  const char* name() const override { return "late"; }
+
+ private:
+  std::function<void()> before_;
+};
 
 class Writers : public testing::Test {
  protected:
@@ -217,6 +237,22 @@ TEST_F(Writers, AFileThatIsMovedMayBeClosedWhereNothingIsToBeWritten) {
   EXPECT_EQ(bytes_of(moved).size(), front_bytes + long_bytes);
   EXPECT_FALSE(files_->exists(journal_));
   other->close();
+}
+
+TEST_F(Writers, AFileThatIsReplacedBeforeTheLeaseIsOpenedAnew) {
+  auto old = create();
+  begin(*old, 1);
+  old->close();
+  LateLease late(files_, [&] {
+    auto fresh = create();
+    begin(*fresh, 2);
+    fresh->close();
+  });
+  const auto file = CommittedFile::reopen(late, path_, Settings{});
+  change(*file, 3);
+  EXPECT_EQ(bytes_of(path_)[front_bytes / 2], std::byte{3});
+  EXPECT_EQ(bytes_of(path_)[front_bytes - 1], std::byte{2});
+  file->close();
 }
 
 /// Its last flush is durable, but not in place: the file is guarded.
