@@ -18,6 +18,7 @@
 #include "storage/calls.hpp"
 #include "storage/file_system.hpp"
 #include "storage/foreign_file.hpp"
+#include "storage/lease_record.hpp"
 
 namespace sluice::mpiio {
 
@@ -93,7 +94,8 @@ std::unique_ptr<storage::File> open_first(storage::Storage& files, const std::st
   }
 }
 
-/// The node, to find out whether all ranks are on one.
+/// The node, to find out whether all ranks are on one. Containers on several hosts may have one
+/// name: each host has its own boot.
 std::int64_t node_number(int rank) {
   if (const char* const text = std::getenv("SLUICE_RANKS_PER_NODE")) {  // nodes for tests
     const int ranks = std::atoi(text);
@@ -102,7 +104,8 @@ std::int64_t node_number(int rank) {
   char name[MPI_MAX_PROCESSOR_NAME + 1] = {};
   int length = 0;
   check(mpi.Get_processor_name(name, &length), "asking for the node's name");
-  return static_cast<std::int64_t>(std::hash<std::string_view>{}(name) >> 2);
+  const std::string node = name + ('\n' + storage::own_holder(false).kernel);
+  return static_cast<std::int64_t>(std::hash<std::string_view>{}(node) >> 2);
 }
 
 /// What the ranks exchange before anything is opened.

@@ -14,6 +14,21 @@ LATE_FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_LATE_FOLDER"])
 PROGRAMS = pathlib.Path(os.environ["SLUICE_MPIIO_PROGRAMS"])
 TESTED = os.environ["SLUICE_MPIIO_TESTED"].split()
 TIMEOUT_S = 300
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+# On rank 1 the first argument stands for the id of the boot; what follows is the program.
+OTHER_BOOT = f"""
+if [ "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" = 1 ]; then
+  exec unshare -m sh -c 'mount --bind "$0" {BOOT_ID} && exec "$@"' "$@"
+fi
+shift
+exec "$@"
+"""
+
+
+def may_mount():
+    with tempfile.NamedTemporaryFile() as file:
+        words = ["unshare", "-m", "mount", "--bind", file.name, BOOT_ID]
+        return subprocess.run(words, capture_output=True, check=False).returncode == 0
 
 
 def start(abi, ranks, program, *arguments, **environment):
@@ -58,6 +73,23 @@ class Machines(unittest.TestCase):
                          **{key: value for key, value in nfs.items() if key != without})
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn("a write did not wait for the lock", done.stderr)
+
+    def test_nodes_of_one_name(self):
+        """Containers on several hosts, all with one host name: each host has its own boot."""
+        if not may_mount():
+            print("this user may not mount: nothing to try")
+            return
+        boot = self.folder / "boot"
+        boot.write_text("00000000-0000-0000-0000-000000000001\n", encoding="ascii")
+        for abi in TESTED:
+            with self.subTest(abi=abi):
+                words = launch.words(abi, 2, "sh", "-c", OTHER_BOOT, "sh", boot,
+                                     PROGRAMS / f"locks.{abi}", self.file,
+                                     preload=LATE_FOLDER / f"libsluice-mpiio-{abi}.so")
+                done = subprocess.run(words, env=os.environ | {"SLUICE_MPIIO_NFS": "1"},
+                                      capture_output=True, text=True, timeout=TIMEOUT_S,
+                                      check=False)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_containers_of_single_ranks(self):
         """They share no memory: the shared pointer is a file, of which nothing is left."""
