@@ -18,6 +18,7 @@ set(SLUICE_DRIVER_SOURCES
   src/plugin/run_report.cpp src/plugin/say.cpp src/plugin/settings.cpp
   src/storage/background_thread.cpp src/storage/calls.cpp
   src/storage/file_system.cpp src/storage/lease.cpp src/storage/lease_record.cpp
+  src/storage/named_file.cpp
   src/storage/own_process.cpp src/storage/permissions.cpp src/storage/place.cpp
   src/storage/posix.cpp src/storage/size_limit.cpp src/storage/small_file.cpp
   src/storage/storage.cpp src/storage/sync_beside.cpp src/storage/writeback.cpp)

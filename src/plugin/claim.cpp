@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "storage/endings.hpp"
+#include "storage/named_file.hpp"
 
 namespace sluice::plugin {
 
@@ -24,51 +25,40 @@ bool Claim::has_lease() const noexcept {
   }
 }
 
-void Claim::require_place(const std::string& present_path, const storage::FileIdentity& identity) {
+void Claim::require_place(const std::string& present_path, storage::File& file) {
+  if (is_removed(present_path, file)) {
+    return;
+  }
   require_lease();
-  if (!is_at(storage_, present_path, identity)) {
+  if (!storage::is_at(storage_, present_path, file.identity())) {
     throw moved_error(path_);
   }
   has_looked_ = true;
 }
 
-bool Claim::has_place(const std::string& present_path,
-                      const storage::FileIdentity& identity) noexcept {
+bool Claim::has_place(const std::string& present_path, storage::File& file) noexcept {
   try {
-    require_place(present_path, identity);
-    return true;
+    return has_lease() && storage::is_at(storage_, present_path, file.identity());
   } catch (const std::exception&) {
     return false;
   }
 }
 
-void Claim::require_place_once(const std::string& present_path,
-                               const storage::FileIdentity& identity) {
-  has_looked_ ? require_lease() : require_place(present_path, identity);
+void Claim::require_place_once(const std::string& present_path, storage::File& file) {
+  if (!has_looked_ || !has_lease()) {
+    require_place(present_path, file);
+  }
 }
 
-bool is_at(storage::Storage& storage, const std::string& path,
-           const storage::FileIdentity& identity) {
-  if (storage.is_link(path)) {
-    return false;
-  }
-  try {
-    return storage.open(path, storage::Access::read)->identity() == identity;
-  } catch (const Error& e) {
-    if (e.code() != Code::not_found) {
-      throw;
-    }
-    return false;
-  }
+bool Claim::is_removed(const std::string& present_path, storage::File& file) {
+  return file.is_removed() && !storage_.exists(present_path) && !storage_.is_link(present_path);
 }
 
 Error moved_error(const std::string& path) {
-  return {Code::changed_outside,
-          path +
-              ": was moved or removed, or another file was put in its place, while it was written: "
-              "what came after the last flush is in neither. If there is " +
-              storage::journal_path(path) +
-              " after the close, give it the new name of the file as well, and run sluice recover"};
+  return storage::moved_error(
+      path, ". If there is " + storage::journal_path(path) +
+                " after the close, give it the new name of the file as well, and run sluice "
+                "recover");
 }
 
 }  // namespace sluice::plugin

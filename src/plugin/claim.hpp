@@ -20,12 +20,14 @@ class Claim {
   /// Error locked.
   void require_lease() const;
   bool has_lease() const noexcept;
-  /// It has the lease, and the file of `identity` is at `present_path`. Error locked,
-  /// changed_outside.
-  void require_place(const std::string& present_path, const storage::FileIdentity& identity);
-  bool has_place(const std::string& present_path, const storage::FileIdentity& identity) noexcept;
+  /// It has the lease, and `file` is at `present_path` or it is_removed(), perhaps
+  /// with its lease. Error locked, changed_outside.
+  void require_place(const std::string& present_path, storage::File& file);
+  bool has_place(const std::string& present_path, storage::File& file) noexcept;
   /// As require_place(), which is one look for all writes since the last commit.
-  void require_place_once(const std::string& present_path, const storage::FileIdentity& identity);
+  void require_place_once(const std::string& present_path, storage::File& file);
+  /// `file` was removed, and no other one is at its path.
+  bool is_removed(const std::string& present_path, storage::File& file);
   void note_commit() noexcept { has_looked_ = false; }
   void release() noexcept { lease_.reset(); }
 
@@ -35,10 +37,6 @@ class Claim {
   std::unique_ptr<storage::Lease> lease_;  ///< null where the storage has none
   bool has_looked_ = false;                ///< since the last commit
 };
-
-/// Is the file at `path`, which is no symbolic link, the one of `identity`?
-bool is_at(storage::Storage& storage, const std::string& path,
-           const storage::FileIdentity& identity);
 
 /// Error changed_outside of a file that is not at its path any more.
 Error moved_error(const std::string& path);

@@ -14,13 +14,6 @@
 
 namespace sluice::plugin {
 
-namespace {
-
-/// More than this of changes in place is not left for later: every record until then has all of it.
-constexpr std::uint64_t most_deferred_bytes = 2 << 20;
-
-}  // namespace
-
 CommittedFile::CommittedFile(storage::Storage& storage, std::string path, const Settings& settings)
     : storage_(storage),
       path_(std::move(path)),
@@ -82,8 +75,7 @@ void CommittedFile::undo_creation() noexcept {
   }
 }
 
-/// To be called before anything is written.
-void CommittedFile::require_place() { claim_.require_place(present_path(), file_.identity()); }
+void CommittedFile::require_place() { claim_.require_place(present_path(), file_.file()); }
 
 void CommittedFile::require_sound() const {
   const auto refuse = [this](const std::string& why) {
@@ -163,7 +155,7 @@ void CommittedFile::write_through(std::uint64_t offset, std::span<const std::byt
   if (!state_.keeps_fresh && !is_kept && !held_.touches(offset, bytes.size())) {
     try {
       // Where the file ended at the last commit another writer may have appended.
-      claim_.require_place_once(present_path(), file_.identity());
+      claim_.require_place_once(present_path(), file_.file());
       file_.write(offset, bytes);
       return;
     } catch (const Error& e) {
@@ -193,6 +185,9 @@ void CommittedFile::commit(bool closing) {
   }
   state_.dirty = state_.dirty || (closing && state_.deferred);
   if (state_.dirty || pending_) {
+    if (is_removed()) {
+      return;  // only this program reads it, and with what is held
+    }
     require_place();
   }
   require_sound();
@@ -313,6 +308,8 @@ std::optional<commit::JournalTail> CommittedFile::tail() {
 }
 
 bool CommittedFile::may_defer() const {
+  // Of changes in place. Every record until they are there has all of them.
+  constexpr std::uint64_t most_deferred_bytes = 2 << 20;
   return settings_.apply == Settings::Apply::later &&
          held_.memory_bytes() + held_.spilled_bytes() <= most_deferred_bytes;
 }
@@ -435,6 +432,10 @@ void CommittedFile::close() {
   if (!own_.is_here() || state_.closed) {
     return;
   }
+  if (is_removed()) {
+    give_up();
+    return;
+  }
   try {
     claim_.require_lease();
     commit(true);
@@ -462,7 +463,7 @@ void CommittedFile::close() {
 /// Without a journal: runs of its record may lie behind the end. Not where it was moved: whoever
 /// has it by its new name may have appended.
 void CommittedFile::finish_in_place() noexcept {
-  if (!claim_.has_place(present_path(), file_.identity())) {
+  if (!claim_.has_place(present_path(), file_.file())) {
     return;  // what HDF5 gave back at the end stays
   }
   if (commits_ != 0 && end_ != 0) {

@@ -84,6 +84,8 @@ class CommittedFile {
   void build_beside(bool exclusive);
   const std::string& present_path() const { return building_.empty() ? path_ : building_; }
   void undo_creation() noexcept;
+  bool is_removed() { return building_.empty() && claim_.is_removed(path_, file_.file()); }
+  /// To be called before anything is written.
   void require_place();
   void require_sound() const;
   void sync_data();

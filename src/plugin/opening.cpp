@@ -37,7 +37,7 @@ void require_replaceable(storage::Storage& storage, const std::string& path,
 std::unique_ptr<storage::File> recover_changed(storage::Storage& storage, const std::string& path,
                                                const Settings& settings,
                                                std::unique_ptr<storage::File> there) {
-  if (!is_at(storage, path, there->identity())) {
+  if (!storage::is_at(storage, path, there->identity())) {
     there = storage.open(path, storage::Access::read_write);
     share_lock(*there, settings);
   }

@@ -34,6 +34,7 @@ class ForwardingFile : public File {
   void set_modified_ns(std::int64_t ns) override { inner().set_modified_ns(ns); }
   std::int64_t modified_ns() override { return inner().modified_ns(); }
   FileIdentity identity() override { return inner().identity(); }
+  bool is_removed() override { return inner().is_removed(); }
   bool share_lock() override { return inner().share_lock(); }
   Objects* objects() override { return inner().objects(); }
   std::size_t alignment() const override { return inner().alignment(); }

@@ -280,6 +280,8 @@ FileIdentity PosixFile::identity() {
   return {status.st_dev, status.st_ino};
 }
 
+bool PosixFile::is_removed() { return status_of(fd_, path_, Call::size).st_nlink == 0; }
+
 bool PosixFile::share_lock() {
   return uninterrupted([&] { return ::flock(fd_, LOCK_SH | LOCK_NB); }) == 0 ||
          errno != EWOULDBLOCK;

@@ -42,6 +42,7 @@ class PosixFile : public File {
   void set_modified_ns(std::int64_t ns) override;
   std::int64_t modified_ns() override;
   FileIdentity identity() override;
+  bool is_removed() override;
   bool share_lock() override;
   std::size_t read_bytes() const override { return 256 << 10; }
   void drop_cache() override;

@@ -129,6 +129,8 @@ class File {
   virtual std::int64_t modified_ns() = 0;
   /// Distinguishes two names of one file from names of two files; all zero: unknown to the storage.
   virtual FileIdentity identity() { return {}; }
+  /// Has it no name any more, so that nobody else can open it?
+  virtual bool is_removed() { return false; }
   /// Takes a shared lock of the whole file until the File is destroyed: it excludes programs that
   /// lock the file exclusively, as HDF5 does for writing, and admits those that share it, as HDF5
   /// does for reading. False: another program has an exclusive lock. A file system without locks is

@@ -210,6 +210,36 @@ TEST_F(Writers, AFileThatIsMovedIsNotWritten) {
   EXPECT_FALSE(files_->exists(path_));
 }
 
+TEST_F(Writers, AFileThatIsRemovedIsWrittenForItsProgramAlone) {
+  auto file = create();
+  begin(*file, 1);
+  files_->remove(path_);
+  change(*file, 2);
+  append(*file, 3);
+  file->commit(false);
+  Bytes read(100);
+  file->read(front_bytes / 2, read);
+  EXPECT_TRUE(read == filled(100, 2));
+  Bytes appended(long_bytes);
+  file->read(front_bytes, appended);
+  EXPECT_TRUE(appended == filled(long_bytes, 3));
+  EXPECT_EQ(code_of([&] { file->close(); }), Code::ok);
+  EXPECT_FALSE(files_->exists(path_));
+  EXPECT_FALSE(files_->exists(journal_));
+}
+
+TEST_F(Writers, AFileThatIsRemovedWithItsFolderIsClosed) {
+  const std::string folder = scratch_ / "run";
+  files_->make_folder(folder);
+  auto file = CommittedFile::create(*files_, folder + "/out.h5", Settings{}, false);
+  begin(*file, 1);
+  files_->remove_folder(folder);
+  append(*file, 2);
+  EXPECT_EQ(code_of([&] { file->commit(false); }), Code::ok);
+  EXPECT_EQ(code_of([&] { file->close(); }), Code::ok);
+  EXPECT_FALSE(files_->exists(folder));
+}
+
 TEST_F(Writers, AFileThatIsPutInThePlaceIsNotWritten) {
   auto file = create();
   begin(*file, 1);
