@@ -1,18 +1,22 @@
 // A process forked while files are open: its copies do nothing, and their calls are errors; the
 // parent continues, and the child may open files of its own.
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <sluice/checkpoint.hpp>
 #include <sluice/records.hpp>
 #include <sluice/service.h>
 #include <sluice/session.hpp>
 #include <sluice/sluice.h>
 #include <sluice/sluice.hpp>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
+#include "api/checkpoint/checkpoint_impl.hpp"
 #include "api/file/file_impl.hpp"
 #include "exec/transport/solo_transport.hpp"
 #include "storage/scratch.hpp"
@@ -84,6 +88,48 @@ std::vector<std::string> names_in(const std::string& folder) {
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+enum class Made : std::uint8_t { by_fork, by_clone };
+
+/// A child that does nothing, made while SIGTERM makes a checkpoint due; how SIGTERM ends it.
+int status_of_terminated(Made made) {
+  let_threads_sleep();
+  int ready[2];
+  EXPECT_EQ(::pipe(ready), 0);
+  // Without the handlers of pthread_atfork.
+  const auto child = made == Made::by_fork
+                         ? ::fork()
+                         : static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+  if (child == 0) {
+    ::alarm(30);
+    static_cast<void>(::write(ready[1], "", 1));
+    while (true) ::pause();
+  }
+  char byte = 0;
+  EXPECT_EQ(::read(ready[0], &byte, 1), 1);
+  ::kill(child, SIGTERM);
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  ::close(ready[0]);
+  ::close(ready[1]);
+  return status;
+}
+
+TEST(ForkWithACheckpoint, AChildIsEndedByTheSignalsThatMakeOneDue) {
+  const storage::Scratch scratch;
+  Checkpoint checkpoint(std::make_unique<detail::CheckpointImpl>(
+      exec::make_solo(), scratch / "state.h5", CheckpointOptions{.interval_calls = 1000}));
+  EXPECT_FALSE(checkpoint.due());
+  for (const Made made : {Made::by_fork, Made::by_clone}) {
+    const int status = status_of_terminated(made);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) << status;
+    EXPECT_FALSE(checkpoint.due());
+  }
+  ASSERT_EQ(std::raise(SIGTERM), 0);  // here it is noted as before
+  EXPECT_TRUE(checkpoint.due());
+  EXPECT_TRUE(checkpoint.ending());
+  checkpoint.close();
 }
 
 struct Case {

@@ -4,6 +4,7 @@ ordinary end of Python."""
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import warnings
 
@@ -112,3 +113,26 @@ def test_a_with_block_that_a_child_leaves(tmp_path):
         assert os.waitpid(child, 0)[1] == 0
         put_step(out, 1)
     expect_fine(path, 2)
+
+
+def test_children_can_be_terminated_while_a_checkpoint_waits_for_signals(tmp_path):
+    program = f"""
+import multiprocessing, os, signal, time
+import sluice
+state = sluice.Checkpoint({str(tmp_path / "state.h5")!r}, interval_calls=1000)
+state.value("n", 0)
+assert not state.due()
+context = multiprocessing.get_context("fork")
+child = context.Process(target=time.sleep, args=(2 * {SECONDS},))
+child.start()
+child.terminate()
+child.join({SECONDS} / 2)
+assert child.exitcode == -signal.SIGTERM, child.exitcode
+with context.Pool(2) as pool:  # it terminates them at its end
+    assert pool.map(abs, [-1, -2]) == [1, 2]
+assert not state.due()
+os.kill(os.getpid(), signal.SIGTERM)  # here it is noted as before
+assert state.due() and state.ending
+state.close()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=SECONDS)

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <csignal>
 #include <mutex>
+#include <pthread.h>
+#include <unistd.h>
 
 namespace sluice::detail {
 
@@ -17,10 +19,22 @@ std::mutex users_mutex;
 int users = 0;
 struct sigaction found[2];  ///< what stood there when the first user came
 bool is_ours[2] = {false, false};
+std::atomic<pid_t> owner{0};  ///< the process whose signals are noted
+static_assert(std::atomic<pid_t>::is_always_lock_free);
 
-void note(int) { count_of_signals.fetch_add(1, std::memory_order_relaxed); }
+/// Only functions that a handler may call.
+void note(int number) {
+  if (getpid() == owner.load(std::memory_order_relaxed)) {
+    count_of_signals.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  // A child that was made without the handlers of pthread_atfork.
+  std::signal(number, SIG_DFL);
+  std::raise(number);  // when this handler has returned
+}
 
 void install() {
+  owner = getpid();
   struct sigaction noting {};
   noting.sa_handler = note;
   sigemptyset(&noting.sa_mask);
@@ -43,9 +57,19 @@ void restore() {
   }
 }
 
+/// The mutex is held during a fork.
+void restore_in_child() {
+  restore();
+  users = 0;
+  users_mutex.unlock();
+}
+
 }  // namespace
 
 StopSignals::StopSignals() : before_(count_of_signals.load()) {
+  static const int registered =
+      pthread_atfork([] { users_mutex.lock(); }, [] { users_mutex.unlock(); }, restore_in_child);
+  static_cast<void>(registered);  // if it fails, the handler finds out
   const std::lock_guard lock(users_mutex);
   if (users++ == 0) {
     install();
@@ -53,6 +77,9 @@ StopSignals::StopSignals() : before_(count_of_signals.load()) {
 }
 
 StopSignals::~StopSignals() {
+  if (!process_.is_here()) {
+    return;
+  }
   const std::lock_guard lock(users_mutex);
   if (--users == 0) {
     restore();
