@@ -45,8 +45,8 @@ struct Registry {
 };
 
 Registry& registry() {
-  static Registry only;
-  return only;
+  static auto* const only = new Registry;  // files of static lifetime are closed after main()
+  return *only;
 }
 
 [[noreturn]] void refuse(const std::string& text) {

@@ -32,8 +32,8 @@ struct Registry {
 };
 
 Registry& all_strategies() {
-  static Registry only;
-  return only;
+  static auto* const only = new Registry;  // files of static lifetime are closed after main()
+  return *only;
 }
 
 const Strategy* find_in(const std::vector<const Strategy*>& rows, std::string_view name) {

@@ -38,8 +38,8 @@ struct Registry {
 };
 
 Registry& registry() {
-  static Registry only;
-  return only;
+  static auto* const only = new Registry;  // files of static lifetime are closed after main()
+  return *only;
 }
 
 [[noreturn]] void refuse(const Format& format, const std::string& what, const std::string& why) {

@@ -29,12 +29,27 @@ void stop_loading_filters(void* library) {
   }
 }
 
+/// The library ends with the process, and not before: else it would close its files when the
+/// program calls exit(), while a thread of Sluice may be in it, and before files of static lifetime
+/// that were opened first are destroyed. Its first call. A libhdf5 that the program has loaded too
+/// is left as it is: the program may count on it.
+void keep_until_the_end(void* library) {
+  if (const auto keep = reinterpret_cast<herr_t (*)()>(dlsym(library, "H5dont_atexit"))) {
+    keep();
+  }
+}
+
 void* load() {
   int how = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;  // it has work to do when the program ends
 #if defined(RTLD_DEEPBIND) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   // Its own calls stay inside it, even if the program defines the same names.
   how |= RTLD_DEEPBIND;
 #endif
+  const auto is_loaded = [](const char* name) {
+    void* const found = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    return found != nullptr && dlclose(found) == 0;
+  };
+  const bool is_private = !is_loaded(SLUICE_HDF5_FILE) && !is_loaded(SLUICE_HDF5_SONAME);
   // By its path first: a name alone would find the program's libhdf5 if that has the same one.
   void* library = dlopen(SLUICE_HDF5_FILE, how);
   if (library == nullptr) {
@@ -45,6 +60,9 @@ void* load() {
     throw Error(Code::unsupported, std::string("libhdf5 cannot be loaded: ") +
                                        (why == nullptr ? "unknown reason" : why) +
                                        ": install it, or build Sluice with the installed one");
+  }
+  if (is_private) {
+    keep_until_the_end(library);
   }
   stop_loading_filters(library);
   return library;
@@ -83,6 +101,10 @@ std::recursive_mutex* mutex_over_forks() {
   static const int registered = pthread_atfork([] { mutex->lock(); }, [] { mutex->unlock(); },
                                                [] { new (mutex) std::recursive_mutex; });
 #ifdef SLUICE_HDF5_INSIDE
+  // Else it would close its files when the program calls exit(), while a thread of Sluice may be in
+  // it, and before files of static lifetime that were opened first are destroyed. Its first call.
+  static const herr_t until_the_end = H5dont_atexit();
+  static_cast<void>(until_the_end);
   // Plugins, such as those of netCDF4 (HDF5_PLUGIN_PATH), belong to the program's libhdf5: they
   // would call that one with identifiers of this one, and be unloaded before their dependencies
   // have ended. Sluice encodes and decodes with its own codecs.

@@ -6,7 +6,8 @@
 // replaced by it; calls are made one at a time in the process, so that files may be used by several
 // threads even if libhdf5 is not thread-safe. With SLUICE_HDF5_INSIDE the same holds for a static
 // one, which is part of the library and hidden in it. With neither, libhdf5 is linked in the
-// ordinary way, and calls go directly to it.
+// ordinary way, and calls go directly to it. A private one that nothing else in the process had
+// loaded before is never terminated.
 //
 // Inside this namespace (and those with a using-directive for it) a call of H5Fopen() uses the
 // object of that name below. A function that is not in the list is not found when the shared

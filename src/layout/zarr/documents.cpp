@@ -32,9 +32,9 @@ bool says(const Json& attributes, const model::Attribute& attribute) {
 }
 
 const Json& kept_attributes(const Manifest& manifest, const std::string& owner) {
-  static const Json none = Json::object();
+  static const auto* const empty = new Json(Json::object());  // as in layout/formats
   const auto kept = manifest.kept.attributes.find(owner);
-  return kept != manifest.kept.attributes.end() ? kept->second : none;
+  return kept != manifest.kept.attributes.end() ? kept->second : *empty;
 }
 
 /// The attributes of a manifest by the node that they belong to.
