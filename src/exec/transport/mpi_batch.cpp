@@ -1,15 +1,23 @@
 #include "exec/transport/mpi_batch.hpp"
 
+#include <mutex>
 #include <set>
 
 namespace sluice::exec {
 
 namespace {
 
-// Memory that MPI may access until it is finalised. Grows only by failures.
+// Memory that MPI may access until it is finalised. Grows only by failures, which threads with
+// files of their own may have at the same time. Never destroyed.
+struct Graveyard {
+  std::mutex mutex;
+  std::vector<std::vector<std::shared_ptr<void>>> memory;
+};
+
 void bury(std::vector<std::shared_ptr<void>>&& memory) {
-  static auto* graveyard = new std::vector<std::vector<std::shared_ptr<void>>>();
-  graveyard->push_back(std::move(memory));
+  static auto* graveyard = new Graveyard;
+  const std::lock_guard lock(graveyard->mutex);
+  graveyard->memory.push_back(std::move(memory));
 }
 
 }  // namespace
