@@ -116,7 +116,8 @@ struct Saved {
 /// The state of a run and its file.
 ///
 /// It is used by one thread of a rank at a time. Still open at MPI_Finalize it is closed there.
-/// While an exception unwinds, the destructor writes nothing more; what was saved stays.
+/// While an exception unwinds, the destructor writes nothing more; what was saved stays. Collective
+/// calls of the other ranks then fail with Error `wrong_state`.
 class Checkpoint {
  public:
   /// Begins; restore() and save() open the file, which need not be there. Collective over `comm`.

@@ -85,7 +85,8 @@ class SessionFile {
   SessionFile(SessionFile&&) noexcept;
   /// Drops this file and takes the other over.
   SessionFile& operator=(SessionFile&&) noexcept;
-  /// Drops a file that was not closed: bytes that are not on disk are lost. Local; sends nothing.
+  /// Drops a file that was not closed: bytes that are not on disk are lost. Local. Where an
+  /// exception is the reason, polls and waits of other ranks throw Error `wrong_state`.
   ~SessionFile();
 
   /// Starts a session. Local; this rank becomes its home.

@@ -324,8 +324,8 @@ SLUICE_API int sluice_close(sluice_file* file);
 /** Frees a handle.
  *
  * Local. If the file is still open, everything since its last commit is dropped, and nothing is
- * sent to other ranks. A call on a freed handle is SLUICE_ERROR_WRONG_STATE until another open
- * reuses its place.
+ * sent to other ranks, unless sluice_free_because() has said why. A call on a freed handle is
+ * SLUICE_ERROR_WRONG_STATE until another open reuses its place.
  * @param file  a handle; NULL is fine */
 SLUICE_API void sluice_free(sluice_file* file);
 
@@ -919,10 +919,20 @@ SLUICE_API int32_t sluice_holds_memory(const sluice_file* file);
 /** Whether the last call failed on every rank, or other ranks cannot be reached. Local.
  *
  * For bindings that give up a file while an exception unwinds. Where it is 0, other ranks may be
- * waiting for this one in a commit: call sluice_abandon_step() before sluice_free().
+ * waiting for this one in a commit: call sluice_free_because() before sluice_free().
  * @param file  an open file
  * @return 1, or 0 (also for a closed file) */
 SLUICE_API int32_t sluice_failed_together(const sluice_file* file);
+/** Says why a handle will be freed before it is closed.
+ *
+ * Local. For bindings that give up a handle while an exception of this rank unwinds. Freeing it, on
+ * this thread, then tells the other ranks: collective calls that this rank has not made fail with
+ * that reason, also where others wait in them already. Files that are read are freed as without it.
+ * @param handle  what sluice_free(), sluice_checkpoint_free(), sluice_records_free() or
+ *                sluice_session_file_free() gets next
+ * @param why     the reason, for the message
+ * @return SLUICE_OK */
+SLUICE_API int sluice_free_because(const void* handle, const char* why);
 
 /** @} */
 

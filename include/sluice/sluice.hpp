@@ -396,8 +396,10 @@ class Step {
 ///
 /// The destructor closes the file (collective) and reports a failure to stderr. While an exception
 /// unwinds, it commits nothing more, but keeps every step that has ended; for steps of strategy
-/// `forward` that are still on their way it waits, at most Options::timeout_s. A file that is still
-/// open at MPI_Finalize is closed and reported there; what was put since its last commit is lost.
+/// `forward` that are still on their way it waits, at most Options::timeout_s. Commits of the other
+/// ranks then fail with Error `wrong_state`, now and later: each has to open the file anew. A file
+/// that is still open at MPI_Finalize is closed and reported there; what was put since its last
+/// commit is lost.
 class File {
  public:
   /// Opens a file. Collective.

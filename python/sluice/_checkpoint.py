@@ -9,7 +9,7 @@ from typing import Any, List, NamedTuple, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from ._library import Code, Error, c_text, check, check_open, ffi, fortran_handle, is_alone, lib
-from ._library import text_of
+from ._library import free_because, line_of, reason, text_of
 from ._options import toml_of
 from ._types import address, as_ids, as_shape, numbers, storable, type_of
 
@@ -80,6 +80,9 @@ class Text:
 
 class Checkpoint:
     """The state of a run and its file; a context manager that closes it (collective).
+
+    Left by an exception it writes nothing more, and the other ranks' collective calls fail instead
+    of wait.
 
     What is registered is alike on every rank, in the same order, but for memory and places. New
     names come before the first save (WRONG_STATE): a checkpoint holds everything. The
@@ -378,6 +381,8 @@ class Checkpoint:
         if kind is None:
             self.close()
         else:
+            if self._handle != ffi.NULL:
+                free_because(self._handle, reason(line_of(error)))
             self._give_back()
 
     def __del__(self) -> None:

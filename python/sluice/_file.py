@@ -17,7 +17,7 @@ import numpy as np
 
 from ._attributes import Attributes
 from ._library import (Code, Error, NotFoundError, c_text, check, check_open, ffi, fortran_handle,
-                       free, is_alone, lib, line_of, text_of)
+                       free, free_because, is_alone, lib, line_of, reason, text_of)
 from ._options import toml_of
 from ._ticket import Ticket
 from ._types import (address, as_dense, as_ids, as_shape, hand_over, numbers, storable, type_of,
@@ -73,8 +73,8 @@ class File(Mapping):
     """An open file: a mapping from names to variables, and a context manager.
 
     Leaving the context closes the file (collective). Leaving it by an exception drops what is not
-    committed yet, and makes the other ranks' next commit fail instead of wait. One thread at a time
-    uses a file.
+    committed yet, and makes the other ranks' commits fail instead of wait, now and later: each has
+    to open the file anew. One thread at a time uses a file.
 
     Any call may raise Error WRONG_STATE (the file is closed); any collective call DIVERGENT (the
     ranks do not make the same call), TIMEOUT, MPI, and what another rank met.
@@ -268,7 +268,7 @@ class File(Mapping):
         """
         self._in_step = False
         try:
-            self._together(lib.sluice_abandon_step, _reason(why) if why else ffi.NULL)
+            self._together(lib.sluice_abandon_step, reason(why) if why else ffi.NULL)
         finally:
             self._settle()
 
@@ -560,7 +560,8 @@ class File(Mapping):
             return
         if self._is_open:
             if self.mode != "r" and not self._is_of_all(error):
-                self._abandon_quietly(error)
+                # Not by a commit that fails: the others may be in a call of another file.
+                free_because(self._handle, reason(line_of(error)))
             self._drop()
 
     def _abandon_quietly(self, error: BaseException) -> None:
@@ -620,7 +621,7 @@ class File(Mapping):
         refuse these arguments in any case."""
         code = error.code if isinstance(error, Error) else Code.INVALID_ARGUMENT
         with contextlib.suppress(Error):  # it is `error`, which the caller raises
-            self._call(lib.sluice_refuse, int(code), _reason(line_of(error)))
+            self._call(lib.sluice_refuse, int(code), reason(line_of(error)))
             self._call(call, *arguments)
 
     def _fail_commit(self, error: Exception) -> None:
@@ -746,11 +747,6 @@ def _with_own_lease(error: Error, path: str) -> Error:
         return error
     return Error(error.code, f"{error}: close() {mine[0]!r}, or `del` every name that it has, also "
                              "after an exception", error.rank)
-
-
-def _reason(text: str) -> bytes:
-    """A message as C takes it; also one with a part of a name that is no UTF-8."""
-    return text.replace("\0", " ").encode("utf-8", "backslashreplace")
 
 
 def _same_length(name: str, what: str, values: Sequence[Any], shape: Sequence[int]) -> None:

@@ -131,6 +131,7 @@ lib = _load()
 # Garbage may be collected at any allocation, also within cffi, whose lock is not recursive:
 # functions that finalizers call must have been looked up before.
 free = lib.sluice_free
+free_because = lib.sluice_free_because
 
 
 def text_of(pointer: Any) -> str:
@@ -269,6 +270,11 @@ def read_on_root(path: Any, comm: Any = None) -> bytes:
         return bytes(ffi.buffer(text[0], size[0]))
     finally:
         lib.sluice_free_text(text[0])
+
+
+def reason(text: str) -> bytes:
+    """A message as C takes it; also one with a part of a name that is no UTF-8."""
+    return text.replace("\0", " ").encode("utf-8", "backslashreplace")
 
 
 def line_of(error: BaseException) -> str:

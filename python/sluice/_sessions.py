@@ -8,8 +8,8 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
-from ._library import (Error, c_text, check, check_open, ffi, fortran_handle, is_alone, lib,
-                       text_of)
+from ._library import (Error, c_text, check, check_open, ffi, fortran_handle, free_because,
+                       is_alone, lib, line_of, reason, text_of)
 from ._options import toml_of
 
 Done = Callable[[Optional[Error]], None]
@@ -55,6 +55,9 @@ def open_sessions(path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: A
 
 class Sessions:
     """An open file of sessions; a context manager that closes it (collective).
+
+    Left by an exception it drops what is not on disk, and the other ranks' polls and waits fail
+    instead of wait.
 
     A session is a range of the file, started by one rank, its home. Whoever has the Session writes
     parts of it in any order; every byte is written once. Callbacks come from poll(), wait(),
@@ -215,6 +218,11 @@ class Sessions:
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if kind is None:
             self.close()
+        elif self._handle != ffi.NULL:
+            free_because(self._handle, reason(line_of(error)))
+            handle, self._handle = self._handle, ffi.NULL
+            ffi.release(handle)
+            self._kept.clear()
 
     def _keep(self) -> int:
         self._last += 1

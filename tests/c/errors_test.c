@@ -238,6 +238,25 @@ static void check_reading(void) {
   sluice_free(in);
 }
 
+/* One rank frees a file that it writes because of an error of its own. */
+static void check_freed_because(void) {
+  const int64_t shape[1] = {3};
+  sluice_variable x = 0;
+  sluice_file* out = open_file("w");
+  FAILS(sluice_free_because(NULL, "why"), SLUICE_ERROR_INVALID_ARGUMENT, "NULL");
+  FAILS(sluice_free_because(out, NULL), SLUICE_ERROR_INVALID_ARGUMENT, "NULL");
+  OK(sluice_define(out, "x", SLUICE_FLOAT64, 1, shape, NULL, &x));
+  OK(sluice_flush(out, NULL));
+  if (rank == ranks - 1 && rank != 0) {
+    OK(sluice_free_because(out, "it has no heat left"));
+  } else if (ranks != 1) {
+    FAILS(sluice_flush(out, NULL), SLUICE_ERROR_WRONG_STATE,
+          "was abandoned before its close: it has no heat left");
+    CHECK(sluice_failed_together(out) == 1);
+  }
+  sluice_free(out);
+}
+
 /* What a refused call leaves is still there for the commit. */
 static void check_refused_commits(void) {
   enum { rows = 3000 };
@@ -388,6 +407,7 @@ int main(int argc, char** argv) {
   MPI_Bcast(check_folder, (int)sizeof check_folder, MPI_CHAR, 0, MPI_COMM_WORLD);
   snprintf(path, sizeof path, "%s", in_folder("errors.h5"));
   check_opening();
+  check_freed_because();
   check_refused_commits();
   check_relative_path();
   check_pipe();

@@ -77,6 +77,38 @@ TEST(Failure, WhatIsKeptIsNotThatOfARejectedCheckpoint) {
   });
 }
 
+/// An exception of the simulation, unknown to the library.
+struct Diverged {};
+
+TEST(Failure, AnExceptionOnOneRankIsTheErrorOfTheOthers) {
+  for (const bool in_save : {false, true}) {
+    const auto storage = storage::make_memory();
+    on_ranks(3, [&](exec::Transport& transport) {
+      Error met(Code::ok, "");
+      try {
+        Checkpoint checkpoint = open_checkpoint(transport, storage);
+        RankState state(transport.rank(), transport.size());
+        state.add_to(checkpoint);
+        state.set(10);
+        EXPECT_EQ(checkpoint.save(5).number, 1u);
+        if (transport.rank() == 1) {
+          throw Diverged();
+        }
+        in_save ? static_cast<void>(checkpoint.save(1)) : static_cast<void>(checkpoint.due());
+      } catch (const Error& e) {
+        met = e;
+      } catch (const Diverged&) {
+        return;
+      }
+      EXPECT_EQ(met.code(), Code::wrong_state) << met.what();
+      EXPECT_EQ(met.rank(), 1);
+      EXPECT_NE(std::string(met.what()).find("the checkpoint was abandoned"), std::string::npos)
+          << met.what();
+    });
+    expect_restored(2, storage, 1, 10, 3);
+  }
+}
+
 TEST(Failure, NoneGoodIsAnError) {
   const auto storage = storage::make_memory();
   CheckpointOptions options;

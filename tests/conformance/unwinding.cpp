@@ -1,4 +1,5 @@
 // Files that are destroyed during exception unwinding: ended steps are in the file.
+#include <chrono>
 #include <gtest/gtest.h>
 #include <stdexcept>
 #include <string>
@@ -85,6 +86,48 @@ void try_all(World& world, bool all_throw) {
 SLUICE_BEHAVIOUR(unwinding, of_all_ranks_keeps_the_steps_that_ended) { try_all(world, true); }
 
 SLUICE_BEHAVIOUR(unwinding, of_one_rank_keeps_the_steps_that_ended) { try_all(world, false); }
+
+/// Two files are open and no step: the one that is destroyed first is not the one whose step the
+/// others end next. Nobody waits for another.
+void write_two_and_throw(Rank& rank, const std::string& path) {
+  Error met(Code::ok, "");
+  const auto began = std::chrono::steady_clock::now();
+  try {
+    File first = rank.open(path + "first", Mode::write);
+    File second = rank.open(path + "second", Mode::write);
+    const Variable in_first = first.define<float>("v", shape, {.steps = true});
+    const Variable in_second = second.define<float>("v", shape, {.steps = true});
+    for (std::uint64_t s = 0; s < ended; ++s) {
+      put_step(first, in_first, rank, s);
+      put_step(second, in_second, rank, s);
+    }
+    if (rank.is(2)) {
+      throw Diverged();
+    }
+    put_step(first, in_first, rank, ended);
+  } catch (const Error& error) {
+    met = error;
+  } catch (const Diverged&) {
+    EXPECT_TRUE(rank.is(2));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
+  if (!rank.is(2)) {
+    EXPECT_EQ(met.code(), Code::wrong_state) << met.what();
+    EXPECT_EQ(met.rank(), 2 % rank.ranks());
+    EXPECT_NE(std::string(met.what()).find("was abandoned before its close"), std::string::npos)
+        << met.what();
+  }
+}
+
+SLUICE_BEHAVIOUR(unwinding, of_one_rank_with_two_files_keeps_nobody_waiting) {
+  if (world.cell().storage == "mpiio") {
+    return;  // dropping a file calls MPI_File_close, which waits for the other ranks
+  }
+  const std::string path = world.path("two");
+  world.run([&](Rank& rank) { write_two_and_throw(rank, path); });
+  expect_ended_steps(world, path + "first");
+  expect_ended_steps(world, path + "second");
+}
 
 }  // namespace
 }  // namespace sluice::test::unwinding

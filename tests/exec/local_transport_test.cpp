@@ -65,6 +65,13 @@ TEST(Local, small_checks_hold_for_many_seeds) {
   }
 }
 
+TEST(Local, a_rank_leaves) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    run_local(5, seed, check_abandon);
+  }
+  run_local(1, 1, check_abandon);
+}
+
 TEST(Local, many_ranks) {
   LocalOptions options;
   options.ranks_per_node = 16;

@@ -62,6 +62,38 @@ TEST_F(MpiRecords, CReadsWhatCppWrote) {
   sluice_records_free(in);
 }
 
+/// An exception of the simulation, unknown to the library.
+struct Diverged {};
+
+TEST_F(MpiRecords, AnExceptionOnOneRankIsTheErrorOfTheOthers) {
+  const int last = ranks_ - 1;
+  Error met(Code::ok, "");
+  try {
+    Records out(MPI_COMM_WORLD, path_, Mode::write);
+    out.write(std::int32_t{rank_});
+    out.commit();
+    if (rank_ == last) {
+      throw Diverged();
+    }
+    out.write(std::int32_t{rank_});
+    out.commit();
+  } catch (const Error& e) {
+    met = e;
+  } catch (const Diverged&) {
+  }
+  if (rank_ != last) {
+    EXPECT_EQ(met.code(), Code::wrong_state) << met.what();
+    EXPECT_EQ(met.rank(), last);
+    EXPECT_NE(std::string(met.what()).find("was abandoned before its close"), std::string::npos)
+        << met.what();
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  Records in(MPI_COMM_SELF, path_, Mode::read);
+  EXPECT_EQ(in.groups(), 1u);
+  in.close();
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 TEST_F(MpiRecords, DrainWaitsForGroupsInTheBackground) {
   Records out(MPI_COMM_WORLD, path_, Mode::write, {.strategy = "forward"});
   Ticket last;

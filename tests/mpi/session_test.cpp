@@ -47,6 +47,38 @@ class MpiSessions : public testing::Test {
   SharedScratch scratch_;
 };
 
+/// An exception of the simulation, unknown to the library.
+struct Diverged {};
+
+TEST_F(MpiSessions, an_exception_on_one_rank_is_the_error_of_the_others) {
+  const int last = ranks_ - 1;
+  for (const bool by_poll : {false, true}) {
+    Error met(Code::ok, "");
+    const auto began = std::chrono::steady_clock::now();
+    try {
+      SessionFile out = open(by_poll ? "polled" : "closed", Mode::write);
+      if (rank_ == last) {
+        throw Diverged();
+      }
+      while (by_poll && std::chrono::steady_clock::now() - began < std::chrono::seconds(20)) {
+        out.poll();
+      }
+      out.close();
+    } catch (const Error& e) {
+      met = e;
+    } catch (const Diverged&) {
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+    if (rank_ != last) {
+      EXPECT_EQ(met.code(), Code::wrong_state) << met.what();
+      EXPECT_EQ(met.rank(), last);
+      EXPECT_NE(std::string(met.what()).find("was abandoned before its close"), std::string::npos)
+          << met.what();
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
 TEST_F(MpiSessions, complete_comes_while_everybody_polls) {
   constexpr std::uint64_t bytes = (9 << 20) + 123;
   int completed = 0;

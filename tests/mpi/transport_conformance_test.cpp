@@ -41,6 +41,7 @@ TEST_F(Conformance, point_to_point) { check_point_to_point(*t_); }
 TEST_F(Conformance, pending_across_collectives) { check_pending_across_collectives(*t_); }
 TEST_F(Conformance, split) { check_split(*t_); }
 TEST_F(Conformance, twin) { check_twin(*t_); }
+TEST_F(Conformance, abandon) { check_abandon(*t_); }
 
 // Rank 0 has its twin before any other rank calls, and sends; the others get it in theirs.
 TEST_F(Conformance, a_twin_needs_no_other_rank) {

@@ -153,6 +153,51 @@ def test_an_exception_outside_a_step_fails_the_others_close(folder):
 
 
 @pytest.mark.skipif(RANKS == 1, reason="nobody else is there")
+def test_no_rank_waits_where_two_files_are_open(folder):
+    began = time.monotonic()
+    last = RANK == RANKS - 1
+    with pytest.raises(ValueError if last else sluice.Error, match="no more") as caught:
+        with sluice.open(folder / "a.h5", "w", comm=COMM, **QUICK) as one, \
+                sluice.open(folder / "b.h5", "w", comm=COMM, **QUICK) as other:
+            for out in (one, other, one):
+                with out.step():
+                    out.put("x", mine(out.steps), shape=(RANKS * EACH, 3), start=(RANK * EACH, 0))
+                if last and out is other:
+                    raise ValueError("no more")
+    assert time.monotonic() - began < 15
+    if not last:
+        assert caught.value.code == Code.WRONG_STATE and caught.value.rank == RANKS - 1
+    COMM.Barrier()
+    for name in ("a.h5", "b.h5"):
+        with sluice.open(folder / name, comm=COMM) as f:
+            assert f.steps == 1
+            np.testing.assert_array_equal(f["x"][0], whole(0))
+
+
+@pytest.mark.skipif(RANKS == 1, reason="nobody else is there")
+@pytest.mark.parametrize("call", ["due", "save"])
+def test_no_rank_waits_for_one_that_leaves_a_checkpoint(folder, call):
+    began = time.monotonic()
+    last = RANK == RANKS - 1
+    with pytest.raises(ValueError if last else sluice.Error, match="no more") as caught:
+        with sluice.Checkpoint(folder / "state.h5", comm=COMM, **QUICK) as state:
+            state.array("x", mine(0), shape=(RANKS * EACH, 3), start=(RANK * EACH, 0))
+            state.save(1)
+            if last:
+                raise ValueError("no more")
+            state.due() if call == "due" else state.save(2)
+    assert time.monotonic() - began < 15
+    if not last:
+        assert caught.value.code == Code.WRONG_STATE and caught.value.rank == RANKS - 1
+    COMM.Barrier()
+    with sluice.Checkpoint(folder / "state.h5", comm=COMM, **QUICK) as state:
+        x = np.zeros((EACH, 3))
+        state.array("x", x, shape=(RANKS * EACH, 3), start=(RANK * EACH, 0))
+        assert state.restore().number == 1
+        np.testing.assert_array_equal(x, mine(0))
+
+
+@pytest.mark.skipif(RANKS == 1, reason="nobody else is there")
 @pytest.mark.parametrize("place", ["in a step", "outside", "a wrong put"])
 def test_no_rank_waits_for_one_that_an_exception_takes_away(folder, place):
     began = time.monotonic()

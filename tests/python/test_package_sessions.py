@@ -1,5 +1,7 @@
 """Sessions of the package on several ranks: every rank runs every test, under mpirun."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -104,3 +106,17 @@ def test_poll_and_drain(path):
         COMM.Barrier()
     with sluice.open(f"{path}.h5", comm=COMM) as f:
         assert f.steps == 3
+
+
+@pytest.mark.skipif(RANKS == 1, reason="nobody else is there")
+def test_no_rank_waits_for_one_that_leaves_by_an_exception(path):
+    began = time.monotonic()
+    last = RANK == RANKS - 1
+    with pytest.raises(ValueError if last else sluice.Error, match="no more") as caught:
+        with sluice.open_sessions(path, "w", comm=COMM, **QUICK):
+            if last:
+                raise ValueError("no more")
+    assert time.monotonic() - began < 15
+    if not last:
+        assert caught.value.code == Code.WRONG_STATE and caught.value.rank == RANKS - 1
+    COMM.Barrier()

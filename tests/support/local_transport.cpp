@@ -65,6 +65,10 @@ class LocalRank final : public Transport {
   std::unique_ptr<Pending> start_receive(int from, int tag, std::span<std::byte> into) override;
   std::optional<Arriving> start_receive_any(int tag) override;
   std::unique_ptr<Transport> split(int color) override;
+  void abandon(const Error& why) noexcept override { group_->leave(member_, why); }
+  std::exception_ptr abandoned() const override {
+    return group_->left() ? std::make_exception_ptr(group_->left()->error) : nullptr;
+  }
 
  private:
   static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
@@ -75,6 +79,11 @@ class LocalRank final : public Transport {
   void await(LocalCall& call, const std::vector<int>& ranks);
   void await_all(LocalCall& call) { await(call, ranks_below(size())); }
   void leave(LocalCall& call);
+  void require_all(std::int64_t call) const {
+    if (group_->lacks(call)) {
+      throw Error(group_->left()->error);
+    }
+  }
   std::string prefix(Verb verb) const {
     return "sluice: rank " + std::to_string(member_) + ": " + verb_name(verb) + ": ";
   }
@@ -97,6 +106,7 @@ LocalCall& LocalRank::enter(Verb verb, const std::string& signature) {
   world().scheduler().pause(world_rank());
   group_->throw_if_failed(member_, verb);
   const std::int64_t number = ++group_->calls[at(member_)];
+  require_all(number);
   auto [entry, fresh] = group_->open_calls.try_emplace(number);
   LocalCall& call = entry->second;
   if (fresh) {
@@ -131,12 +141,15 @@ void LocalRank::await(LocalCall& call, const std::vector<int>& ranks) {
   // Ranks that have arrived stay, so each scan starts where the last one ended: with thousands of
   // ranks the scheduler scans very often.
   std::size_t come = 0;
-  world().wait(group_, member_, std::move(place), [&call, &lacking, &come] {
+  world().wait(group_, member_, std::move(place), [this, &call, &lacking, &come] {
     while (come < lacking.size() && call.come[at(lacking[come])]) {
       ++come;
     }
-    return come == lacking.size();
+    return come == lacking.size() || group_->lacks(call.number);
   });
+  if (come < lacking.size()) {
+    require_all(call.number);
+  }
 }
 
 void LocalRank::leave(LocalCall& call) {

@@ -179,6 +179,17 @@ void LocalGroup::fail_and_throw(int member, const Error& error) {
   throw error;
 }
 
+void LocalGroup::leave(int member, const Error& why) {
+  if (size() == 1) {
+    return;
+  }
+  const std::int64_t last = calls[static_cast<std::size_t>(member)];
+  if (!left_ || last < left_->last_call) {
+    left_ = {last, why};
+  }
+  world.progressed();
+}
+
 void LocalGroup::throw_if_failed(int member, Verb verb) {
   if (!error_) {
     return;

@@ -113,6 +113,15 @@ class LocalGroup {
   /// fail() and throw, for the member that found the error.
   [[noreturn]] void fail_and_throw(int member, const Error& error);
 
+  /// A member that enters no collective any more, and its error.
+  struct Left {
+    std::int64_t last_call = 0;
+    Error error;
+  };
+  void leave(int member, const Error& why);
+  const std::optional<Left>& left() const { return left_; }
+  bool lacks(std::int64_t call) const { return left_ && call > left_->last_call; }
+
   struct Channel {
     std::deque<std::shared_ptr<LocalMessage>> sends;
     std::deque<std::shared_ptr<LocalMessage>> receives;
@@ -127,7 +136,8 @@ class LocalGroup {
 
  private:
   std::optional<Error> error_;
-  std::vector<bool> told_;  // by member
+  std::optional<Left> left_;  // the first
+  std::vector<bool> told_;    // by member
 };
 
 /// The transport of one member. Keeps the group alive.

@@ -6,12 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <gtest/gtest.h>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "exec/transport/transport.hpp"
+#include "sluice/error.hpp"
 
 namespace sluice::test {
 
@@ -357,7 +360,59 @@ inline void check_twin(Transport& t) {
   }
 }
 
-/// All of the above.
+/// The last of several ranks leaves: what it has entered is completed, and messages pass; later
+/// collectives are its error everywhere. The transport cannot be used afterwards.
+inline void check_abandon(Transport& t) {
+  const int last = t.size() - 1;
+  const std::unique_ptr<Transport> twin = t.twin();
+  Bytes word = t.rank() == 0 ? pattern(5000, 1) : Bytes();
+  Bytes theirs(100);
+  t.broadcast(word, 0);
+  EXPECT_TRUE(word == pattern(5000, 1));
+  const auto expect_error = [&](const std::exception_ptr& met) {
+    ASSERT_TRUE(met != nullptr);
+    try {
+      std::rethrow_exception(met);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), Code::no_space);
+      EXPECT_EQ(e.rank(), last);
+      EXPECT_EQ(std::string(e.what()), "rank " + std::to_string(last) + ": it has other plans");
+    }
+  };
+  if (t.rank() == last && last != 0) {
+    t.abandon({Code::no_space, "rank " + std::to_string(last) + ": it has other plans", last});
+    expect_error(t.abandoned());
+    twin->receive(0, 7, theirs);
+    twin->send(0, 8, theirs);
+    EXPECT_TRUE(theirs == pattern(theirs.size(), 2));
+    return;
+  }
+  const auto call = [&](auto&& work) {
+    try {
+      work();
+    } catch (const Error&) {
+      return std::current_exception();
+    }
+    return std::exception_ptr();
+  };
+  std::vector<std::int64_t> one = {1};
+  if (last == 0) {
+    t.abandon({Code::no_space, "there is nobody to be told", 0});
+    t.barrier();
+    return;
+  }
+  expect_error(call([&] { t.allreduce(one, Op::sum); }));
+  expect_error(t.abandoned());
+  expect_error(call([&] { t.barrier(); }));
+  if (t.rank() == 0) {
+    const Bytes mine = pattern(theirs.size(), 2);
+    twin->send(last, 7, mine);
+    twin->receive(last, 8, theirs);
+    EXPECT_TRUE(theirs == mine);
+  }
+}
+
+/// All of the above but the last one.
 inline void check_transport(Transport& t) {
   check_nodes(t);
   check_reductions(t);

@@ -99,6 +99,7 @@ int sluice_close(sluice_file* file) {
 }
 
 void sluice_free(sluice_file* file) {
+  const auto why = take_reason_to_free(file);
   if (file == nullptr) {
     return;
   }
@@ -109,6 +110,9 @@ void sluice_free(sluice_file* file) {
     return;
   }
   if (file->impl != nullptr) {
+    if (why) {
+      file->impl->leave(*why);
+    }
     file->impl->drop();
   }
   give_back(file);

@@ -372,9 +372,13 @@ int sluice_checkpoint_close(sluice_checkpoint* checkpoint) {
 }
 
 void sluice_checkpoint_free(sluice_checkpoint* checkpoint) {
+  const auto why = sluice::c_api::take_reason_to_free(checkpoint);
   if (checkpoint != nullptr && !checkpoint->impl->is_here()) {
     static_cast<void>(checkpoint->impl.release());  // the parent's
   } else if (checkpoint != nullptr) {
+    if (why) {
+      checkpoint->impl->leave(*why);
+    }
     checkpoint->impl->drop();
   }
   delete checkpoint;

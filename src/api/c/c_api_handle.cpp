@@ -15,6 +15,8 @@ namespace sluice::c_api {
 namespace {
 
 thread_local Failure thread_failure;
+thread_local const void* to_be_freed = nullptr;
+thread_local std::string reason_to_free;
 
 /// All handles ever created; as many as were open at the same time.
 struct Pool {
@@ -61,6 +63,14 @@ int keep(Failure* of_handle) noexcept {
 }
 
 const Failure& failure_of_thread() noexcept { return thread_failure; }
+
+std::optional<std::string> take_reason_to_free(const void* handle) noexcept {
+  if (handle == nullptr || handle != to_be_freed) {
+    return std::nullopt;
+  }
+  to_be_freed = nullptr;
+  return std::exchange(reason_to_free, {});
+}
 
 sluice_file* take_handle() {
   Pool& handles = pool();
@@ -219,6 +229,14 @@ int sluice_refuse(sluice_file* file, int code, const char* why) {
     const std::string text = sluice::c_api::text_of(why, "refuse: the reason");
     f.refusal = sluice::exec::naming_file({static_cast<sluice::Code>(code), text},
                                           sluice::c_api::path_of(f));
+  });
+}
+
+int sluice_free_because(const void* handle, const char* why) {
+  return sluice::c_api::guarded([&] {
+    sluice::c_api::require(handle, "the handle");
+    sluice::c_api::reason_to_free = sluice::c_api::text_of(why, "free: the reason");
+    sluice::c_api::to_be_freed = handle;
   });
 }
 

@@ -89,6 +89,9 @@ Comm comm_of_fortran(int comm);
 /// Error invalid_argument for MPI_COMM_NULL, if MPI is running; `what` begins the message.
 void refuse_null(const Comm& comm, const std::string& what);
 
+/// What sluice_free_because() was given for the handle, on this thread; once.
+std::optional<std::string> take_reason_to_free(const void* handle) noexcept;
+
 sluice_file* take_handle();
 void give_back(sluice_file* file) noexcept;
 

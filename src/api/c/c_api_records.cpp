@@ -208,8 +208,9 @@ int sluice_records_close(sluice_records* records) {
 }
 
 void sluice_records_free(sluice_records* records) {
+  const auto why = sluice::c_api::take_reason_to_free(records);
   if (records != nullptr) {
-    records->impl->drop();
+    records->impl->drop(why);
   }
   delete records;
 }

@@ -29,6 +29,10 @@ Session session_of(const sluice_session* session) {
 }  // namespace sluice::c_api
 
 struct sluice_session_file {
+  explicit sluice_session_file(std::unique_ptr<sluice::detail::SessionImpl> opened)
+      : impl(opened.get()), file(std::move(opened)) {}
+
+  sluice::detail::SessionImpl* impl;  ///< of `file`
   SessionFile file;
 };
 
@@ -52,9 +56,8 @@ int open_on(const Where& where, const char* path, const char* mode, const char* 
       *file = nullptr;
     }
     const Opening opening = where.parse(static_cast<void*>(file), path, mode, options);
-    auto made = std::make_unique<sluice_session_file>(
-        sluice_session_file{SessionFile(std::make_unique<sluice::detail::SessionImpl>(
-            where.context(opening), opening.path, opening.mode))});
+    auto made = std::make_unique<sluice_session_file>(std::make_unique<sluice::detail::SessionImpl>(
+        where.context(opening), opening.path, opening.mode));
     *file = made.release();
   });
 }
@@ -144,4 +147,10 @@ int sluice_session_file_close(sluice_session_file* file) {
   return guarded_on(file, [&] { file->file.close(); });
 }
 
-void sluice_session_file_free(sluice_session_file* file) { delete file; }
+void sluice_session_file_free(sluice_session_file* file) {
+  const auto why = take_reason_to_free(file);
+  if (file != nullptr && why) {
+    file->impl->leave(*why);
+  }
+  delete file;
+}

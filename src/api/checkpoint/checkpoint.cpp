@@ -41,6 +41,7 @@ Checkpoint::~Checkpoint() {
     return;
   }
   if (impl_->unwinds()) {
+    impl_->leave();
     impl_->drop();  // everything that was saved is there
     return;
   }

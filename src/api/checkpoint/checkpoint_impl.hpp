@@ -42,6 +42,13 @@ class CheckpointImpl {
   Saved save(double time);
   bool drain(double seconds);
   void close();
+  /// For a rank that an exception makes give it up: the next collective call of the others fails
+  /// with `why`, also where they wait in it already. Only drop() may follow. Local.
+  void leave(const std::string& why = {}) noexcept {
+    if (is_open() && is_here()) {
+      exec::abandon(*transport_, path_, "the checkpoint", why);
+    }
+  }
   /// Closes without a word to other ranks. Local.
   void drop() noexcept;
   bool is_here() const noexcept { return process_.is_here(); }

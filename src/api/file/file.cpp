@@ -203,22 +203,18 @@ File::~File() {
   if (!impl_ || !impl_->is_open()) {
     return;
   }
-  const bool is_given_up = impl_->unwinds();
-  if (is_given_up && (impl_->reads() || impl_->output().failed_together())) {
+  if (impl_->unwinds()) {
+    // After a failure on this rank alone the others are entering a collective call, of this file or
+    // of another one: none waits for this rank.
+    if (!impl_->reads() && !impl_->output().failed_together()) {
+      impl_->leave();
+    }
     return;
   }
   try {
-    if (is_given_up) {
-      // After a failure on this rank alone the other ranks are entering a collective call of this
-      // file: take part, with a failure, so that none waits.
-      impl_->output().fail(std::make_exception_ptr(
-          Error(Code::wrong_state, impl_->path() + ": the file was abandoned before its close")));
-      impl_->output().flush();
-      return;
-    }
     impl_->close();
   } catch (const std::exception& e) {
-    if (!is_given_up && impl_->speaks()) {
+    if (impl_->speaks()) {
       detail::say(std::string("sluice: closing failed: ") + e.what());
     }
   }

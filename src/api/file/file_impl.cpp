@@ -154,6 +154,14 @@ void FileImpl::abandon(const std::string& why) {
   throw Error(Code::internal, path_ + ": abandon: it was committed all the same");
 }
 
+/// Not by a commit that fails: the others may be in a call of another file, which this rank would
+/// enter later.
+void FileImpl::leave(const std::string& why) noexcept {
+  if (output_ && is_here()) {
+    exec::abandon(transport_, path_, "the file", why, output_->failure());
+  }
+}
+
 void FileImpl::drop() noexcept {
   if (!is_here()) {
     return;

@@ -46,6 +46,10 @@ class FileImpl {
   /// Takes part in the commit of the other ranks, with the failure `why`: it fails on every rank.
   /// Returns when that has happened. Collective with end_step(), flush() or close().
   void abandon(const std::string& why);
+  /// For a rank that an exception makes give up a file that is open for writing. The next commit of
+  /// the others, also where they wait in it already, fails with what a call of this rank was
+  /// refused for since its last commit, else with `why`. Only drop() may follow. Local.
+  void leave(const std::string& why = {}) noexcept;
   /// Closes without committing what is not committed yet. Local.
   void drop() noexcept;
   /// See File::refresh. Collective.

@@ -347,6 +347,11 @@ void RecordsImpl::close() {
   file_->close();
 }
 
-void RecordsImpl::drop() noexcept { file_impl_->drop(); }
+void RecordsImpl::drop(const std::optional<std::string>& why) noexcept {
+  if (why) {
+    file_impl_->leave(*why);
+  }
+  file_impl_->drop();
+}
 
 }  // namespace sluice::detail

@@ -8,6 +8,8 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "api/file/file_impl.hpp"
@@ -35,8 +37,8 @@ class RecordsImpl {
   bool fetch();
   void fetch(std::uint64_t group);
   void close();
-  /// Without notifying other ranks. Local.
-  void drop() noexcept;
+  /// Notifies other ranks only if there is a reason: see FileImpl::leave. Local.
+  void drop(const std::optional<std::string>& why) noexcept;
   bool is_here() const noexcept { return file_impl_->is_here(); }
   bool is_open() const noexcept { return file_impl_->is_open(); }
   bool unwinds() const noexcept { return file_impl_->unwinds(); }

@@ -81,6 +81,12 @@ commit::Sessions& SessionImpl::sessions() {
   return *sessions_;
 }
 
+void SessionImpl::leave(const std::string& why) noexcept {
+  if (sessions_ && sessions_->is_open() && is_here()) {
+    sessions_->leave(why);
+  }
+}
+
 /// Incomplete sessions cannot be waited for here: their completion calls back into the program.
 void SessionImpl::drop_at_finalize() noexcept {
   try {
@@ -113,6 +119,8 @@ SessionFile& SessionFile::operator=(SessionFile&& other) noexcept {
 SessionFile::~SessionFile() {
   if (impl_ && !impl_->is_here()) {
     static_cast<void>(impl_.release());  // its threads, ranks and files belong to the parent
+  } else if (impl_ && impl_->unwinds()) {
+    impl_->leave();
   }
 }
 

@@ -1,6 +1,7 @@
 // The implementation of sluice::SessionFile.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,11 @@ class SessionImpl {
   /// Error wrong_state once MPI_Finalize has ended them, and in a forked process.
   commit::Sessions& sessions();
   bool is_here() const noexcept { return process_.is_here(); }
+  /// Has an exception started to unwind since the file was opened?
+  bool unwinds() const noexcept { return std::uncaught_exceptions() > exceptions_; }
+  /// For a rank that an exception makes give up a file that is open: what the others wait for fails
+  /// with `why`. Nothing but the destructor may follow. Local.
+  void leave(const std::string& why = {}) noexcept;
 
  private:
   void open(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
@@ -39,6 +45,7 @@ class SessionImpl {
   std::string path_;
   std::unique_ptr<exec::Transport> owned_;
   std::unique_ptr<commit::Sessions> sessions_;
+  int exceptions_ = std::uncaught_exceptions();
   std::optional<exec::AtFinalize> at_finalize_;  ///< if it uses MPI
 };
 

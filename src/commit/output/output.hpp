@@ -87,6 +87,8 @@ class Output {
   void refuse(const Error& error);
   /// Records a failure of this rank: the next commit fails on every rank with it.
   void fail(const std::exception_ptr& failure) noexcept;
+  /// What the next commit fails with, if anything. Local.
+  const std::exception_ptr& failure() const noexcept { return failure_; }
   /// The memory of what this rank put may be gone: nothing of it may be read. Local.
   void distrust_memory() noexcept { keeps_earlier_ = false; }
   /// The current step was destroyed without its end, by mistake: close() will fail, on every rank,

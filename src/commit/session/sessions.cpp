@@ -6,7 +6,6 @@
 
 #include "commit/write/choice.hpp"
 #include "exec/device_memory.hpp"
-#include "exec/transport/agree.hpp"
 #include "exec/transport/waiting.hpp"
 #include "model/clock.hpp"
 #include "sluice/error.hpp"
@@ -250,7 +249,7 @@ void Sessions::make_room(std::unique_lock<std::mutex>& lock, std::uint64_t bytes
   while (!has_room(bytes)) {
     const std::uint64_t held = messages_.held_bytes();
     if (std::this_thread::get_id() == thread_) {
-      if (!move_all() && transport_.runs_at_once()) {
+      if (!leaving_.require_all(move_all()) && transport_.runs_at_once()) {
         lock.unlock();
         std::this_thread::sleep_for(look_again);
         lock.lock();
@@ -347,6 +346,7 @@ void Sessions::until(const std::string& what, Ready&& ready) {
       if (ready()) {
         break;
       }
+      leaving_.require_all(moved);
       const double now_s = model::now_s();
       moved_s = moved ? now_s : moved_s;
       if (options_.timeout_s > 0 && now_s - moved_s > limit_s) {
@@ -371,7 +371,7 @@ void Sessions::poll() {
   }
   {
     const std::lock_guard lock(mutex_);
-    move_on();
+    leaving_.require_all(move_on());
   }
   run_calls();
 }

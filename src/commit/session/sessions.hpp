@@ -11,6 +11,8 @@
 // are called within poll(), wait() and close() only, by the thread that opened the file, which is
 // the only one that uses the transport. Other threads may call write(). Any waiting call progresses
 // all files of the thread.
+//
+// Size: the calls of a user's SessionFile, and what they need of each other under one lock.
 #pragma once
 
 #include <condition_variable>
@@ -27,9 +29,11 @@
 #include "commit/publish/agreed_path.hpp"
 #include "commit/session/session_barrier.hpp"
 #include "commit/session/session_homes.hpp"
+#include "commit/session/session_leaving.hpp"
 #include "commit/session/session_messages.hpp"
 #include "commit/session/session_owner.hpp"
 #include "commit/session/session_reads.hpp"
+#include "exec/transport/agree.hpp"
 #include "exec/transport/transport.hpp"
 #include "sluice/options.hpp"
 #include "storage/own_process.hpp"
@@ -80,6 +84,11 @@ class Sessions {
   void close(const SessionPart& part);
   /// Collective: the same for all sessions, and for the file.
   void close();
+  /// Local: this rank makes no further call, because of `why`. Waits and polls of the others throw
+  /// that, once nothing has moved for a second.
+  void leave(const std::string& why) noexcept {
+    exec::abandon(transport_, place_.path, "the file", why);
+  }
 
  private:
   void require(bool is_reading, const char* what) const;
@@ -112,6 +121,7 @@ class Sessions {
   std::uint64_t piece_bytes_ = 1;
   bool is_open_ = true;
   bool is_calling_ = false;
+  SessionLeaving leaving_{transport_};
 
   std::mutex mutex_;  ///< all below
   std::condition_variable moved_;

@@ -30,6 +30,24 @@ Error naming_file(const Error& e, const std::string& path) {
   return {e.code(), rank + path + ": " + bare, e.rank()};
 }
 
+void abandon(Transport& transport, const std::string& path, const char* what,
+             const std::string& why, const std::exception_ptr& met) noexcept {
+  try {
+    Error error(Code::wrong_state, path + ": " + what + " was abandoned before its close" +
+                                       (why.empty() ? "" : ": " + why));
+    try {
+      if (met) {
+        std::rethrow_exception(met);
+      }
+    } catch (const Error& e) {
+      error = naming_file(e, path);
+    }
+    transport.abandon(error.rank() < 0 ? naming_rank(error, transport.rank()) : error);
+  } catch (const std::exception&) {
+    // No memory for the text: the others end by their own time limit.
+  }
+}
+
 namespace detail {
 
 std::vector<std::byte> failure_message(const std::exception_ptr& failure) {

@@ -71,6 +71,11 @@ Error naming_rank(const Error& e, int rank);
 /// `e`, with the file name added after the rank if its text does not contain it.
 Error naming_file(const Error& e, const std::string& path);
 
+/// Transport::abandon() with `met`, an error that the other ranks have not heard of; without one
+/// with Error wrong_state "PATH: WHAT was abandoned before its close: WHY".
+void abandon(Transport& transport, const std::string& path, const char* what,
+             const std::string& why, const std::exception_ptr& met = nullptr) noexcept;
+
 /// Runs `work`; adds the file `path` to an Error that it throws.
 template <class Work>
 decltype(auto) for_file(const std::string& path, Work&& work) {

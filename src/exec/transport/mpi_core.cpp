@@ -71,7 +71,7 @@ std::optional<MpiChannel> MpiCore::lend_channel() {
 
 MpiCore::~MpiCore() {
   if (!mpi::comms().is_finalized()) {
-    channel_.give_back(!failed());
+    channel_.give_back(!failed() && !watch_->has_left());
   }
 }
 

@@ -92,6 +92,7 @@ class MpiCore {
   /// Makes the transport unusable, notifies the other ranks and throws.
   [[noreturn]] void fail(Code code, const std::string& text);
   bool failed() const noexcept { return watch_->failed(); }
+  MpiWatch& watch() const noexcept { return *watch_; }
   /// The number of a rank in the transport that all were split from.
   int outer_rank(int rank) const;
   /// fail() unless `result` is mpi::success.

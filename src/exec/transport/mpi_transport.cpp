@@ -124,6 +124,17 @@ class MpiTransport final : public Transport {
   std::unique_ptr<Transport> split(int color) override;
   std::unique_ptr<Transport> twin() override;
 
+  void abandon(const Error& why) noexcept override {
+    try {
+      if (!mpi::comms().is_finalized()) {
+        core_->watch().leave(why);
+      }
+    } catch (const std::exception&) {
+      // The others end by their own time limit.
+    }
+  }
+  std::exception_ptr abandoned() const override { return core_->watch().left(); }
+
  private:
   std::unique_ptr<MpiPending> begin(Verb verb, int peer, int tag) {
     core_->enter_point_to_point(verb, tag);

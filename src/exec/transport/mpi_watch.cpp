@@ -3,7 +3,7 @@
 // answers at once. After the grace period, the ranks that did not answer are named. The error is
 // forwarded to the ranks that were asked, those that asked, and the ranks at distance 2^k, which do
 // the same: every waiting rank ends with the first error it receives, and no rank sends more than
-// O(log size) additional notices.
+// O(log size) additional notices. That a rank has left is forwarded in the same way.
 #include "exec/transport/mpi_watch.hpp"
 
 #include <algorithm>
@@ -57,6 +57,7 @@ void MpiWatch::enter() {
     askers_.clear();
     asked_.clear();
   }
+  require_all(calls_);
 }
 
 void MpiWatch::expire(const std::function<bool()>& done, const Here& here, double started_s) {
@@ -93,7 +94,7 @@ void MpiWatch::listen(const Here& here) {
     mpi::Status status;
     check(mpi::messages().probe(notice_tag_, comm_, is_there, status));
     if (!is_there) {
-      return;
+      break;
     }
     // Small and already here, so this receive does not wait.
     Notice notice{};
@@ -101,13 +102,23 @@ void MpiWatch::listen(const Here& here) {
                                   notice_tag_, comm_));
     hear(notice, status.source, here);
   }
+  if (has_left()) {
+    const Place place = here();
+    if (is_collective(place.verb) && place.part == 0) {
+      require_all(place.call);
+    }
+  }
 }
 
 void MpiWatch::hear(const Notice& notice, int from, const Here& here) {
+  const std::string text(notice.text, static_cast<std::size_t>(notice.text_bytes));
   if (notice.kind == Kind::gone) {
-    become_failed(static_cast<Code>(notice.code), notice.error_rank,
-                  {notice.text, static_cast<std::size_t>(notice.text_bytes)});
+    become_failed(static_cast<Code>(notice.code), notice.error_rank, text);
     throw Error(code_, text_, error_rank_);
+  }
+  if (notice.kind == Kind::left) {
+    note_left({notice.call, Error(static_cast<Code>(notice.code), text, notice.error_rank)});
+    return;
   }
   Place theirs{
       static_cast<Verb>(notice.verb), notice.call, notice.tag, {}, notice.part, notice.outer_calls};
@@ -134,8 +145,8 @@ void MpiWatch::tell(int to, Kind kind, const Place& here, const std::string& tex
   }
   Notice notice{};
   notice.kind = kind;
-  notice.code = static_cast<std::int32_t>(code_);
-  notice.error_rank = error_rank_;
+  notice.code = static_cast<std::int32_t>(kind == Kind::left ? left_.why.code() : code_);
+  notice.error_rank = kind == Kind::left ? left_.why.rank() : error_rank_;
   notice.verb = static_cast<std::int32_t>(here.verb);
   notice.call = here.call;
   notice.part = here.part;
@@ -158,7 +169,8 @@ void MpiWatch::tell(int to, Kind kind, const Place& here, const std::string& tex
   }
 }
 
-void MpiWatch::tell_of_failure() {
+/// All of them hear of it in the end, for each passes it on.
+void MpiWatch::tell_others(Kind kind, const Place& here, const std::string& text) {
   std::set<int> others(asked_);
   others.insert(askers_.begin(), askers_.end());
   for (int distance = 1; distance < size_; distance *= 2) {
@@ -167,7 +179,7 @@ void MpiWatch::tell_of_failure() {
   }
   others.erase(rank_);
   for (int other : others) {
-    tell(other, Kind::gone, {}, text_);
+    tell(other, kind, here, text);
   }
 }
 
@@ -179,7 +191,7 @@ void MpiWatch::become_failed(Code code, int rank, const std::string& text) {
   code_ = code;
   error_rank_ = rank;
   text_ = text;
-  tell_of_failure();
+  tell_others(Kind::gone, {}, text_);
 }
 
 void MpiWatch::fail(Code code, const std::string& text) {
@@ -189,6 +201,33 @@ void MpiWatch::fail(Code code, const std::string& text) {
 
 void MpiWatch::throw_failure(const std::string& prefix) const {
   throw Error(code_, prefix + "not possible after an earlier failure: " + text_, error_rank_);
+}
+
+void MpiWatch::leave(const Error& why) {
+  if (!failed_ && size_ > 1) {
+    note_left({calls_, why});
+  }
+}
+
+/// Of several ranks that have left the first one counts: later collectives need it, too.
+void MpiWatch::note_left(const Left& left) {
+  if (left.last_call >= left_.last_call) {
+    return;
+  }
+  left_ = left;
+  Place last;
+  last.call = left_.last_call;
+  tell_others(Kind::left, last, left_.why.what());
+}
+
+std::exception_ptr MpiWatch::left() const {
+  return has_left() ? std::make_exception_ptr(Error(left_.why)) : nullptr;
+}
+
+void MpiWatch::require_all(std::int64_t call) const {
+  if (call > left_.last_call) {
+    throw Error(left_.why);
+  }
 }
 
 /// fail() unless `result` is mpi::success.

@@ -3,12 +3,16 @@
 //
 // Invariants: one for a transport and all parts that are split from it, for a rank may wait in one
 // of them for a rank that waits in another; ranks are those of the transport itself, and texts name
-// them so; a failure of one of them is a failure of all; no rank waits for a notice.
+// them so; a failure of one of them is a failure of all; no rank waits for a notice. A rank that
+// has left is no failure: only collectives of the transport itself that it has not entered throw,
+// so that what it has taken part in is completed.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -33,10 +37,11 @@ class MpiWatch {
 
   /// How many collectives of the transport itself this rank has entered.
   std::int64_t calls() const noexcept { return calls_; }
-  /// Another one.
+  /// Another one. Throws if a rank has left before it.
   void enter();
 
-  /// Processes notices of other ranks, without waiting. Throws the failure of another rank.
+  /// Processes notices of other ranks, without waiting. Throws the failure of another rank, and if
+  /// this one waits in a collective that another does not enter any more.
   void listen(const Here& here);
   /// Asks where the ranks are that are waited for, since `started_s`, and throws what comes of it;
   /// returns if `done` meanwhile.
@@ -48,15 +53,30 @@ class MpiWatch {
   /// After a failure. `prefix`: of the call that is not possible.
   [[noreturn]] void throw_failure(const std::string& prefix) const;
 
+  /// This rank enters no collective of the transport itself any more; tells the others why.
+  void leave(const Error& why);
+  /// Has a rank left, as far as this one has heard?
+  bool has_left() const noexcept { return left_.last_call != never; }
+  /// The error of a rank that has left; null: none.
+  std::exception_ptr left() const;
+
  private:
   struct Notice;
-  enum class Kind : std::int32_t { ask, here, gone };
+  enum class Kind : std::int32_t { ask, here, gone, left };
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+  /// The rank that has left first.
+  struct Left {
+    std::int64_t last_call = never;  ///< the last collective that it has entered
+    Error why{Code::ok, ""};
+  };
 
   void ask_around(const Place& here);
   void hear(const Notice& notice, int from, const Here& here);
   void become_failed(Code code, int rank, const std::string& text);
+  void note_left(const Left& left);
+  void require_all(std::int64_t call) const;
   void tell(int to, Kind kind, const Place& here, const std::string& text);
-  void tell_of_failure();
+  void tell_others(Kind kind, const Place& here, const std::string& text);
   void check(int result);
 
   const mpi::Comm comm_;
@@ -70,6 +90,7 @@ class MpiWatch {
   Code code_ = Code::ok;
   int error_rank_ = -1;
   std::string text_;
+  Left left_;
 
   std::map<int, Place> reports_;  // since the last expiry; at most one a rank
   std::set<int> asked_;           // by this rank, since the last expiry

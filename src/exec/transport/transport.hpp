@@ -9,11 +9,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "sluice/error.hpp"
 
 namespace sluice::exec {
 
@@ -107,6 +110,17 @@ class Transport {
   /// A transport of the same ranks, whose messages and collectives this one does not receive.
   /// Collective; a rank may return before the others have come.
   virtual std::unique_ptr<Transport> twin() { return split(0); }
+
+  // -- a rank that leaves by itself -------------------------------------------------------------
+  /// Local. This rank, which `why` names, enters no collective of the transport any more. Those
+  /// that it has not entered throw `why` on the other ranks, where they wait already too. Those
+  /// that it has entered, those of the parts that were split from the transport, and messages
+  /// between two ranks are completed as before. Nothing happens on one rank, after a failure, and
+  /// over a Carrier.
+  virtual void abandon(const Error& why) noexcept { static_cast<void>(why); }
+  /// The error of a rank that has called it, if this rank has heard of one; else null. It hears
+  /// while it waits for, or asks for, messages.
+  virtual std::exception_ptr abandoned() const { return nullptr; }
 };
 
 }  // namespace sluice::exec
