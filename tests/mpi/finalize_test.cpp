@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/file/file_impl.hpp"
+#include "exec/transport/at_finalize.hpp"
 #include "exec/transport/solo_transport.hpp"
 
 namespace {
@@ -37,6 +38,7 @@ struct Left {
   std::uint64_t steps;  ///< that are in it afterwards
   std::optional<File> file = {};
   std::optional<Step> step = {};
+  int speakers = 1;  ///< ranks below this one have the message
 };
 
 class Program {
@@ -67,6 +69,26 @@ class Program {
     const Variable fixed = left.file->define<double>("fixed", {width});
     if (g_rank == ranks_ - 1) {
       left.file->put(fixed, mine_.data());
+    }
+  }
+
+  /// One rank does not have it any more when the others come to MPI_Finalize.
+  void leave_dropped() {
+    if (ranks_ == 1) {
+      return;
+    }
+    Left& left = add("dropped", "was still open at MPI_Finalize, and is not closed: ", 0);
+    left.speakers = 2;
+    Options options;
+    options.timeout_s = 1;
+    options.durability = Durability::none;
+    auto impl = std::make_unique<detail::FileImpl>(MPI_COMM_WORLD, left.path, Mode::write, options);
+    detail::FileImpl& known = *impl;
+    left.file.emplace(std::move(impl));
+    left.file->define<double>("v", {width});
+    left.file->flush();
+    if (g_rank == ranks_ - 1) {
+      known.drop();
     }
   }
 
@@ -151,7 +173,7 @@ class Program {
   }
 
   void check_message(const Left& left) const {
-    const bool is_due = left.message != nullptr && g_rank == 0;
+    const bool is_due = left.message != nullptr && g_rank < left.speakers;
     int found = 0;
     for (const std::string& text : g_messages) {
       const bool is_of_it = text.find(left.path + ":") != std::string::npos &&
@@ -190,10 +212,20 @@ int main(int argc, char** argv) {
     program.leave_open("forward", "posix", "zarr");
     program.leave_in_a_step();
     program.leave_a_put();
+    program.leave_dropped();
     program.leave_reading();
     program.leave_closed();
     program.leave_sessions();
+    // Threads may open files in another order on each rank; here one does.
+    std::string order;
+    std::optional<exec::AtFinalize> first;
+    std::optional<exec::AtFinalize> second;
+    const bool is_even = g_rank % 2 == 0;
+    const auto register_one = [&](const char* path) { return [&order, path] { order += path; }; };
+    first.emplace(is_even ? "y" : "x", register_one(is_even ? "y" : "x"));
+    second.emplace(is_even ? "x" : "y", register_one(is_even ? "x" : "y"));
     MPI_Finalize();
+    expect(order == "xy", "closed in the order " + order);
     program.check();
   }
   if (g_rank == 0) {

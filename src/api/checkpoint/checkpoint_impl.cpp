@@ -32,8 +32,9 @@ CheckpointImpl::CheckpointImpl(OpenContext context, const std::string& path,
       options_(options) {
   begin(std::move(context.settings));
   if (context.uses_mpi) {
-    at_finalize_.emplace([this] {
+    at_finalize_.emplace(path_, [this] {
       try {
+        transport_->barrier_within(exec::AtFinalize::longest_wait_s);
         close();
       } catch (const std::exception& e) {
         say_of_file(std::string("was still open at MPI_Finalize: ") + e.what());

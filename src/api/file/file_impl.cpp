@@ -21,7 +21,7 @@ FileImpl::FileImpl(OpenContext context, const std::string& path, Mode mode)
       path_(path) {
   open(mode, context.settings);
   if (context.uses_mpi) {
-    at_finalize_.emplace([this] { close_at_finalize(); });
+    at_finalize_.emplace(path_, [this] { close_at_finalize(); });
   }
 }
 
@@ -175,8 +175,11 @@ void FileImpl::drop() noexcept {
 void FileImpl::close_at_finalize() noexcept {
   if (output_) {
     const std::string still_open = path_ + ": was still open at MPI_Finalize";
+    bool all_are_here = false;
     try {
       try {
+        transport_.barrier_within(exec::AtFinalize::longest_wait_s);
+        all_are_here = true;
         if (output_->forget_uncommitted()) {
           output_->fail(std::make_exception_ptr(
               Error(Code::wrong_state,
@@ -188,8 +191,9 @@ void FileImpl::close_at_finalize() noexcept {
           say("sluice: " + still_open + ", where it was closed: close() it before");
         }
       } catch (const std::exception& e) {
-        if (speaks()) {
-          say(std::string("sluice: ") + e.what());
+        // Rank 0 may be the one that is missing.
+        if (speaks() || (!all_are_here && options_.log != Log::off && transport_.rank() == 1)) {
+          say("sluice: " + (all_are_here ? "" : still_open + ", and is not closed: ") + e.what());
         }
       }
     } catch (...) {

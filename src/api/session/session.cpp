@@ -55,7 +55,7 @@ SessionImpl::SessionImpl(OpenContext context, const std::string& path, Mode mode
     : path_(path), owned_(std::move(context.transport)) {
   open(*owned_, std::move(context.storage), path, mode, context.settings);
   if (context.uses_mpi) {
-    at_finalize_.emplace([this] { drop_at_finalize(); });
+    at_finalize_.emplace(path_, [this] { drop_at_finalize(); });
   }
 }
 

@@ -9,13 +9,15 @@
 
 namespace sluice::exec {
 
-namespace {
-
 struct FinalizeList {
   std::mutex mutex;
-  std::vector<const std::function<void()>*> works;  ///< in the order of their registration
+  std::vector<const AtFinalize*> all;  ///< in the order of their registration
   bool has_attribute = false;
+
+  static void run();
 };
+
+namespace {
 
 /// Never destroyed: files of static lifetime may be closed after main().
 FinalizeList& finalize_list() {
@@ -23,38 +25,41 @@ FinalizeList& finalize_list() {
   return *one;
 }
 
-void run_finalize_list() {
-  std::vector<const std::function<void()>*> works;
+}  // namespace
+
+void FinalizeList::run() {
+  std::vector<const AtFinalize*> all;
   {
     const std::lock_guard lock(finalize_list().mutex);
-    works = std::exchange(finalize_list().works, {});
+    all = std::exchange(finalize_list().all, {});
   }
-  for (const auto* work : works) {
-    (*work)();
+  std::ranges::stable_sort(all, {},
+                           [](const AtFinalize* one) -> const std::string& { return one->path_; });
+  for (const AtFinalize* one : all) {
+    one->work_();
   }
 }
 
-}  // namespace
-
-AtFinalize::AtFinalize(std::function<void()> work) : work_(std::move(work)) {
+AtFinalize::AtFinalize(std::string path, std::function<void()> work)
+    : path_(std::move(path)), work_(std::move(work)) {
   if (!mpi::runs()) {
     return;
   }
   FinalizeList& list = finalize_list();
   const std::lock_guard lock(list.mutex);
   if (!list.has_attribute) {
-    if (mpi::comms().at_finalize(run_finalize_list) != mpi::success) {
+    if (mpi::comms().at_finalize(FinalizeList::run) != mpi::success) {
       return;  // the file works without it
     }
     list.has_attribute = true;
   }
-  list.works.push_back(&work_);
+  list.all.push_back(this);
 }
 
 AtFinalize::~AtFinalize() {
   FinalizeList& list = finalize_list();
   const std::lock_guard lock(list.mutex);
-  std::erase(list.works, &work_);
+  std::erase(list.all, this);
 }
 
 }  // namespace sluice::exec

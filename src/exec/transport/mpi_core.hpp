@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exec/transport/mpi_batch.hpp"
@@ -53,6 +54,8 @@ class MpiCore {
   int size() const noexcept { return size_; }
   mpi::Comm comm() const noexcept { return comm_; }
   const MpiOptions& options() const noexcept { return options_; }
+  /// The limit of a wait from now on, 0: none; returns the one before.
+  double limit_waits(double timeout_s) { return std::exchange(options_.timeout_s, timeout_s); }
   static constexpr int max_user_tag() noexcept { return MpiChannel::user_tags - 1; }
   /// The tag that MPI sees for that of a caller.
   int tag_of_user(int tag) const noexcept { return channel_.first_tag + tag; }

@@ -77,6 +77,12 @@ class MpiTransport final : public Transport {
   int nodes() const override { return nodes_; }
 
   void barrier() override { mpi_barrier(*core_); }
+  void barrier_within(double seconds) override {
+    const double limit_s = core_->options().timeout_s;
+    core_->limit_waits(limit_s > 0 ? std::min(limit_s, seconds) : seconds);
+    mpi_barrier(*core_);  // where it fails the transport is not used again
+    core_->limit_waits(limit_s);
+  }
   void allreduce(std::span<std::int64_t> values, Op op) override {
     mpi_allreduce(*core_, values, op);
   }

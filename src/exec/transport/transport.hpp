@@ -70,6 +70,11 @@ class Transport {
 
   // -- collectives ------------------------------------------------------------------------------
   virtual void barrier() = 0;
+  /// The same; waits at most `seconds`, where other waits may last longer.
+  virtual void barrier_within(double seconds) {
+    static_cast<void>(seconds);
+    barrier();
+  }
   /// Element by element over all ranks, in place; the same length on every rank.
   virtual void allreduce(std::span<std::int64_t> values, Op op) = 0;
   /// The same, for root only: what `values` hold elsewhere afterwards means nothing. The others may
