@@ -288,7 +288,9 @@ File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
       throw Fault(MPI_ERR_BAD_FILE, "a file without a name");
     }
     file->path = without_prefix(name);
-    file->given_path = storage::absolute_path(file->path);
+    // The name stays as it is: LINK/../NAME is not NAME.
+    const bool is_absolute = file->path.starts_with('/');
+    file->given_path = (is_absolute ? "" : storage::absolute_path(".") + '/') + file->path;
     file->files = storage_of_calls();
     file->hints.add(info);
     file->hints.follow(file->hints.steering_with(info));

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <mpi.h>
 #include <string>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <thread>
 #include <unistd.h>
@@ -254,6 +255,24 @@ void check_paths() {
   if (rank == 0) {
     expect(access(name.c_str(), F_OK) == 0, "what a link led to that was removed at the close");
     expect(unlink(link.c_str()) != 0, "a link that was to be removed at the close");
+  }
+  // Beside where a link leads: FOLDER/../NAME is not NAME.
+  const std::string around = name + ".folder";
+  const std::string beside = around + "/beside";
+  const std::string foreign = name + ".beside";
+  if (rank == 0) {
+    expect(mkdir(around.c_str(), 0700) == 0 && mkdir(beside.c_str(), 0700) == 0, "mkdir");
+    expect(symlink(beside.c_str(), link.c_str()) == 0, "symlink");
+    expect(rename(name.c_str(), foreign.c_str()) == 0, "rename");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  file = open(MPI_COMM_WORLD, link + "/.." + foreign.substr(slash),
+              MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
+  expect(MPI_File_close(&file) == MPI_SUCCESS, "the close beside where a link leads");
+  if (rank == 0) {
+    expect(access(foreign.c_str(), F_OK) == 0, "a file of that name that was not opened");
+    expect(rmdir(beside.c_str()) == 0 && rmdir(around.c_str()) == 0, "the file that was opened");
+    unlink(link.c_str());
   }
 }
 
