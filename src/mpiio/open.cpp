@@ -151,7 +151,6 @@ struct First {
   std::uint64_t name = 0;         ///< a number made of the name that the program gave there
   std::int64_t path_bytes = 0;    ///< of where links lead from it
   std::int64_t stripe_bytes = 0;  ///< of the file system; 0: it has none, or does not tell
-  std::int64_t locks_each_access = 0;
   Steering steering;
   SharedPointerKey key;
 };
@@ -200,23 +199,27 @@ void open_other(File& file, const std::string& found) {
 }
 
 /// Opens the file on the other ranks, and their part of the shared pointer's memory. All agree: on
-/// a failure, and on whether all have the memory. Collective.
-bool open_others(File& file, const First& first) {
+/// a failure, and on what is true where it is on any rank. On one node: does it lack the memory? On
+/// several: is the file on NFS there? It may be a server's own disk on one of them. Collective.
+bool open_others(File& file, const First& first, bool is_one_node) {
   const std::string path = path_of_first(file, first);
-  bool has_memory = true;
+  bool is_so = false;
   const Failure own = failure_after(file, [&] {
     if (file.rank != 0) {
       open_other(file, path);
-      has_memory = file.shared_position.attach(first.key);
+      is_so = !file.shared_position.attach(first.key);
+    }
+    if (!is_one_node) {
+      is_so = is_on_nfs(file.path);
     }
     file.identity = file.storage->identity();
   });
-  // Classes are small numbers: what a rank lacks travels below them.
-  const int agreed = agree(file, 2 * own.error_class + (has_memory ? 0 : 1));
+  // Classes are small numbers: the answer travels below them.
+  const int agreed = agree(file, 2 * own.error_class + (is_so ? 1 : 0));
   if (agreed / 2 != MPI_SUCCESS) {
     fail_together(file, agreed / 2, {&own, 1});
   }
-  return agreed % 2 == 0;
+  return agreed % 2 != 0;
 }
 
 void open_on_all(File& file, const Meeting& meeting) {
@@ -232,7 +235,6 @@ void open_on_all(File& file, const Meeting& meeting) {
       first.steering = file.hints.steering();
       first.stripe_bytes =
           file.ranks > 1 ? stripes_of(file.path) : 0;  // one rank exchanges nothing
-      first.locks_each_access = !meeting.is_one_node && is_on_nfs(file.path) ? 1 : 0;
     });
     first.error_class = failure.error_class;
   }
@@ -243,11 +245,12 @@ void open_on_all(File& file, const Meeting& meeting) {
   if (first.error_class != MPI_SUCCESS) {
     fail_together(file, static_cast<int>(first.error_class), {&failure, 1});
   }
-  if (!open_others(file, first)) {
+  const bool is_so = open_others(file, first, meeting.is_one_node);
+  if (meeting.is_one_node && is_so) {
     first.key.memory = {};
   }
   file.node.is_only = meeting.is_one_node;
-  file.node.locks_each_access = first.locks_each_access != 0;
+  file.node.locks_each_access = !meeting.is_one_node && is_so;
   file.hints.follow(first.steering);
   file.hints.note_stripes(first.stripe_bytes);
   file.shared_position.join(first.key, file.files, file.path, file.rank == 0);

@@ -2,7 +2,8 @@
 // SLUICE_MPIIO_LATE_MS=LEAST-MOST before each job, and SLUICE_MPIIO_NO_WAITS=1 is a planted bug:
 // accesses do not wait for what is pending. The smallest exchanges go through shared memory.
 // SLUICE_MPIIO_OLD_MPI=1: the MPI has no functions with large counts, as those of MPI 3.1.
-// SLUICE_MPIIO_NFS=1: files are on NFS. SLUICE_MPIIO_CONTAINERS=1: each rank is in one of its own.
+// SLUICE_MPIIO_NFS=1: files are on NFS; =clients: on the others, as rank 0 is on the server.
+// SLUICE_MPIIO_CONTAINERS=1: each rank is in one of its own.
 #include "mpiio/hooks.hpp"
 
 #include <chrono>
@@ -33,7 +34,13 @@ bool has_function(const char* name) {
   return std::getenv("SLUICE_MPIIO_OLD_MPI") == nullptr || !std::string_view(name).ends_with("_c");
 }
 
-bool is_on_nfs(const std::string&) { return std::getenv("SLUICE_MPIIO_NFS") != nullptr; }
+bool is_on_nfs(const std::string&) {
+  const char* const who = std::getenv("SLUICE_MPIIO_NFS");
+  const char* const open_mpi = std::getenv("OMPI_COMM_WORLD_RANK");
+  const char* const rank = open_mpi != nullptr ? open_mpi : std::getenv("PMI_RANK");
+  const bool is_first = rank != nullptr && std::string_view(rank) == "0";
+  return who != nullptr && !(is_first && std::string_view(who) == "clients");
+}
 
 bool may_attach_memory() { return std::getenv("SLUICE_MPIIO_CONTAINERS") == nullptr; }
 

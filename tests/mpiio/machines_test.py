@@ -74,6 +74,13 @@ class Machines(unittest.TestCase):
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn("a write did not wait for the lock", done.stderr)
 
+    def test_nfs_whose_server_is_a_node_of_the_run(self):
+        """Rank 0 has the disk itself. It locks as the others do, which are on NFS."""
+        for abi in TESTED:
+            with self.subTest(abi=abi):
+                run(abi, 2, "locks", self.file, SLUICE_RANKS_PER_NODE="1",
+                    SLUICE_MPIIO_NFS="clients")
+
     def test_nodes_of_one_name(self):
         """Containers on several hosts, all with one host name: each host has its own boot."""
         if not may_mount():
