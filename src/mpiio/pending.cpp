@@ -1,17 +1,19 @@
 #include "mpiio/pending.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <unistd.h>
 
+#include "model/number_text.hpp"
 #include "mpiio/file.hpp"
 #include "mpiio/hooks.hpp"
 #include "sluice/error.hpp"
@@ -22,24 +24,32 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double timeout_s() {
-  constexpr double standard_s = 1800;
-  static const double limit_s = [] {
-    const char* const text = std::getenv("SLUICE_TIMEOUT_S");
-    const std::string_view word = text == nullptr ? "" : text;
-    if (word.empty()) {
-      return standard_s;
-    }
-    // Not atof: the program's locale may have a decimal comma.
-    double seconds = 0;
-    const auto read = std::from_chars(word.data(), word.data() + word.size(), seconds);
-    if (read.ec != std::errc() || read.ptr != word.data() + word.size()) {
-      say("SLUICE_TIMEOUT_S=" + std::string(word) + ": expected seconds, such as 0.5: it is " +
-          std::to_string(static_cast<int>(standard_s)));
-      return standard_s;
-    }
-    return seconds;
-  }();
+constexpr double standard_timeout_s = 1800;
+
+/// SLUICE_TIMEOUT_S; empty where that is no number.
+std::optional<double> read_timeout_s() {
+  const char* const text = std::getenv("SLUICE_TIMEOUT_S");
+  std::string_view word = model::trimmed(text == nullptr ? "" : text);
+  if (word.empty()) {
+    return standard_timeout_s;
+  }
+  if (word.front() == '+') {
+    word.remove_prefix(1);
+  }
+  // Not atof: the program's locale may have a decimal comma.
+  return model::number_in<double>(word);
+}
+
+/// `says`: tells, once, that the setting is no number.
+double timeout_s(bool says = false) {
+  static const std::optional<double> asked_s = read_timeout_s();
+  static std::atomic<bool> is_said{false};
+  if (!asked_s && says && !is_said.exchange(true)) {
+    say("SLUICE_TIMEOUT_S=" + std::string(std::getenv("SLUICE_TIMEOUT_S")) +
+        ": expected seconds, such as 0.5: it is " +
+        std::to_string(static_cast<int>(standard_timeout_s)));
+  }
+  const double limit_s = asked_s.value_or(standard_timeout_s);
   return limit_s > 0 ? limit_s : std::numeric_limits<double>::max();
 }
 
@@ -54,6 +64,7 @@ std::uint64_t Board::bytes_for(int ranks) {
 Board::Board(std::unique_ptr<storage::SharedMemory> memory, int ranks, int own_rank)
     : memory_(std::move(memory)), ranks_(ranks), own_(own_rank) {
   row(own_).process.store(::getpid());
+  timeout_s(own_ == 0);  // rank 0 says for all that the setting is wrong
 }
 
 std::uint64_t Board::pending() const {

@@ -100,6 +100,12 @@ class Behind(unittest.TestCase):
                     said = f"{self.file}{end}: write of "
                     self.assertEqual(done.stderr.count(said), 3, done.stderr)
 
+    def test_the_time_limit_is_a_number(self):
+        """One rank says where it is none."""
+        for text, said in (("half a minute", 1), (" +30 ", 0)):
+            done = run(TESTED[0], 2, "behind", "visibility", self.file, SLUICE_TIMEOUT_S=text)
+            self.assertEqual(done.stderr.count("SLUICE_TIMEOUT_S"), said, done.stderr)
+
     def test_between_nodes(self):
         """There writes go through, and the report says so."""
         done = run(TESTED[0], 2, "behind", "visibility", self.file, SLUICE_RANKS_PER_NODE="1",
