@@ -152,7 +152,7 @@ def test_record_with_a_decimal_comma(folder):
     made = subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", f"{folder}/de_DE.UTF-8"],
                           capture_output=True, check=False) if shutil.which("localedef") else None
     if made is None or made.returncode > 1:  # 1: with warnings
-        print("left out: no localedef")
+        print("skipped: no localedef")
         return
     record = pathlib.Path(folder) / "comma.json"
     done = start(COMMAND, "run", "--mpiio", "--", *launched(TESTED[0], folder, 2, 30_000),
