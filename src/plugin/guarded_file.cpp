@@ -44,7 +44,7 @@ void GuardedFile::cut_to(std::uint64_t end) noexcept {
       file_->resize(end);
     }
   } catch (const std::exception&) {
-    // as above
+    // what is too much stays
   }
 }
 
@@ -97,7 +97,7 @@ void GuardedFile::lift_guard() noexcept {
     commit::lift_guard(changing());
     guarded_ = false;
   } catch (const std::exception&) {
-    // as above
+    // is_guarded() still
   }
 }
 

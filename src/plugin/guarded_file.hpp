@@ -53,7 +53,8 @@ class GuardedFile {
   bool is_guarded() const noexcept { return guarded_; }
   /// Returns where.
   std::uint64_t raise_guard();
-  /// Of a file in which nothing was changed yet. Ignoring failures: see is_guarded().
+  /// Of a file in which nothing was changed yet. Ignoring failures: the next flush or the close
+  /// tries again while is_guarded(), and the record of the commit before lets recovery do it.
   void lift_guard() noexcept;
   /// Changes it in place, all but the last sync. `guarded`: the guard is there, and durable if
   /// `synced`.

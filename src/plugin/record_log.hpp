@@ -53,8 +53,6 @@ class RecordLog {
   void reject();
   /// A clean end.
   void remove();
-  /// Without removing it.
-  void leave() noexcept { journal_.reset(); }
 
  private:
   void make_room();
