@@ -86,12 +86,14 @@ std::unique_ptr<storage::File> open_to_read(storage::Storage& storage, const std
   constexpr int most_tries = 200;
   for (int tries = 0;; ++tries) {
     auto file = storage.open(path, storage::Access::read);
-    const bool is_written = may_be_written(storage, path);
-    const bool is_last = tries == most_tries || !is_written;
+    bool is_written = may_be_written(storage, path);
+    const auto is_last = [&] { return tries == most_tries || !is_written; };
     try {
-      auto journal = commit::open_runs(storage, path);
+      // A journal may be as large as what was written, and is read in full.
+      auto journal = is_written ? nullptr : commit::open_runs(storage, path);
       if (journal) {
         const commit::InPlace found = commit::examine(*file, *journal);
+        is_written = may_be_written(storage, path);  // that may have taken any time
         if ((found.changed != 0 || found.guarded) && !is_written) {
           share_lock(*file, settings);
           return commit::with_journal(std::move(file), std::move(journal));
@@ -101,11 +103,11 @@ std::unique_ptr<storage::File> open_to_read(storage::Storage& storage, const std
         share_lock(*file, settings);
         return file;
       }
-      if (is_last) {
+      if (is_last()) {
         is_written ? throw busy_error(path) : commit::throw_lost(path);
       }
     } catch (const Error& e) {
-      if (is_last || e.code() == Code::locked) {
+      if (is_last() || e.code() == Code::locked) {
         throw;
       }
     }
