@@ -160,14 +160,31 @@ std::optional<bool> is_running(const LeaseHolder& holder) {
   return facts.start == 0 || holder.start == 0 || facts.start == holder.start;
 }
 
+namespace {
+
+/// Has any process the lock of a lease? Empty where the file system does not tell.
+std::optional<bool> is_locked(int fd) {
+  struct flock lock = {};
+  lock.l_type = F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  return ::fcntl(fd, F_OFD_GETLK, &lock) == 0 ? std::optional(lock.l_type != F_UNLCK)
+                                              : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<bool> is_holder_running(const std::string& record_path) {
   const int fd = ::open(record_path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) {
     return std::nullopt;
   }
   const LeaseHolder holder = read_holder(fd);
+  std::optional<bool> runs = is_running(holder);
+  if (!runs && holder.is_known && !holder.by_file) {
+    runs = is_locked(fd);
+  }
   ::close(fd);
-  return is_running(holder);
+  return runs;
 }
 
 Error lost_lease_error(const std::string& path) {

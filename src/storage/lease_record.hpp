@@ -37,7 +37,8 @@ LeaseHolder read_holder(int fd);
 bool is_own(const LeaseHolder& holder);
 /// True: it runs. False: it has ended. Empty: it is on another system, so this is unknown.
 std::optional<bool> is_running(const LeaseHolder& holder);
-/// The same of the holder in the record of that name, which only reads it.
+/// The same of the holder in the record of that name, which only reads it. On another system one
+/// that holds it by a lock runs while the lock is there.
 std::optional<bool> is_holder_running(const std::string& record_path);
 
 /// Of a lease that is no longer this writer's.

@@ -6,6 +6,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <memory>
+#include <span>
 #include <string>
 #include <sys/file.h>
 #include <unistd.h>
@@ -40,9 +41,27 @@ Bytes front(unsigned value) {
   return bytes;
 }
 
-/// Before a lease is taken, once.
+/// Runs `after` after the size was asked.
+class AskedFile final : public storage::ForwardingFile {
+ public:
+  AskedFile(std::unique_ptr<storage::File> inner, std::function<void()> after)
+      : ForwardingFile(std::move(inner)), after_(std::move(after)) {}
+  std::uint64_t size() override {
+    const std::uint64_t bytes = ForwardingFile::size();
+    after_();
+    return bytes;
+  }
+
+ private:
+  std::function<void()> after_;
+};
+
+/// Before a lease is taken, once; and at other calls.
 class LateLease final : public storage::ForwardingStorage {
  public:
+  std::function<void(const std::string&)> before_open;
+  std::function<void()> after_size;  ///< of a file that is opened for writing
+
   LateLease(std::shared_ptr<storage::Storage> inner, std::function<void()> before)
       : ForwardingStorage(std::move(inner)), before_(std::move(before)) {}
   std::unique_ptr<storage::Lease> lease(const std::string& path) override {
@@ -50,6 +69,16 @@ class LateLease final : public storage::ForwardingStorage {
       before();
     }
     return ForwardingStorage::lease(path);
+  }
+  std::unique_ptr<storage::File> open(const std::string& path, storage::Access access) override {
+    if (before_open) {
+      before_open(path);
+    }
+    auto file = ForwardingStorage::open(path, access);
+    if (after_size && access == storage::Access::read_write) {
+      return std::make_unique<AskedFile>(std::move(file), after_size);
+    }
+    return file;
   }
   const char* name() const override { return "late"; }
 
@@ -317,6 +346,44 @@ TEST_F(StoppedWriter, AReaderIsToldToTryAgainWhileTheWriterLives) {
   EXPECT_EQ(code_of([&] { read(); }), Code::locked);
   writer_->close();
   EXPECT_EQ(code_of([&] { read(); }), Code::ok);
+}
+
+TEST_F(StoppedWriter, AReaderDoesNotReadTheJournalWhileTheWriterLives) {
+  LateLease late(files_, nullptr);
+  int read_journals = 0;
+  late.before_open = [&](const std::string& path) { read_journals += path == journal_ ? 1 : 0; };
+  EXPECT_EQ(code_of([&] { OpenFile::open(late, path_, Opening{}, Settings{}); }), Code::locked);
+  EXPECT_EQ(read_journals, 0);
+}
+
+TEST_F(StoppedWriter, AReaderLeavesTheJournalWhereAWriterBeginsMeanwhile) {
+  lose_lease();
+  LateLease late(files_, nullptr);
+  std::unique_ptr<storage::Lease> lease;
+  late.before_open = [&](const std::string& path) {
+    if (path == journal_ && !lease) {
+      lease = files_->lease(path_);
+    }
+  };
+  EXPECT_EQ(code_of([&] { OpenFile::open(late, path_, Opening{}, Settings{}); }), Code::locked);
+  EXPECT_TRUE(lease);
+}
+
+TEST_F(StoppedWriter, AReaderAsksTheLockOfAWriterOnAnotherHost) {
+  lose_lease();
+  const std::string record = storage::lease_path(path_);
+  const std::string text =
+      "host other, process 7\nsluice-lease 1 11111111-2222-3333-4444-555555555555 1 7 1 lock\n";
+  files_->open(record, storage::Access::create)->write(0, std::as_bytes(std::span(text)));
+  const int fd = ::open(record.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  ASSERT_EQ(::fcntl(fd, F_OFD_SETLK, &lock), 0);
+  EXPECT_EQ(code_of([&] { read(); }), Code::locked);
+  ::close(fd);  // it was killed
+  EXPECT_EQ(code_of([&] { read(); }), Code::ok);
+  EXPECT_TRUE(files_->exists(record));
 }
 
 TEST_F(StoppedWriter, AReaderLaysTheJournalOverTheFileOfAnEndedWriterAndLocksIt) {
