@@ -88,7 +88,8 @@ void say_refusal(const Opening& opening, const char* name, const Error& e) noexc
   if (is_usual(e.code())) {
     return;
   }
-  if (e.code() == Code::locked && opening.writes && !opening.makes()) {
+  // What the driver cannot do it refuses to a new file as well.
+  if (e.code() != Code::unsupported && opening.writes && !opening.makes()) {
     say_unless_made(name, e.what());
   } else {
     say(e.what());

@@ -463,6 +463,11 @@ def test_failures_are_the_exceptions_that_they_are_without_the_driver():
         *_, last, said = other.stderr.strip().splitlines()
         assert said.startswith("sluice: ") and f"process {os.getpid()}" in said, said
         assert last.startswith("BlockingIOError") and f"process {os.getpid()}" in last, last
+    # Nothing is said of a damaged one that a new file replaces.
+    with open(path_of("told.h5"), "r+b") as f:
+        f.write(b"\0")  # a guard, and no journal
+    other = python("h5py.File(sys.argv[1], 'w')", path_of("told.h5"), driver=True)
+    assert other.returncode == 0 and not other.stderr, other
 
 
 def test_a_file_that_is_removed():
