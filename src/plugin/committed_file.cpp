@@ -334,8 +334,8 @@ void CommittedFile::change_in_place(bool synced, bool closing) {
     }
     if (synced && !told) {
       sync_data();
+      require_place();  // that may have taken any time
     }
-    require_place();  // that may have taken any time
     is_written = true;
     if (!log_.has_previous()) {
       applied_.reset();  // its record is written over
