@@ -14,7 +14,7 @@ set(SLUICE_DRIVER_SOURCES
   src/plugin/hdf5_caches.cpp src/plugin/hdf5_errors.cpp
   src/plugin/held_runs.cpp src/plugin/held_signature.cpp src/plugin/held_writes.cpp
   src/plugin/open_files.cpp src/plugin/opening.cpp src/plugin/record_log.cpp
-  src/plugin/refusals.cpp
+  src/plugin/refusals.cpp src/plugin/refused_flushes.cpp
   src/plugin/run_report.cpp src/plugin/say.cpp src/plugin/settings.cpp
   src/storage/background_thread.cpp src/storage/calls.cpp
   src/storage/file_system.cpp src/storage/lease.cpp src/storage/lease_record.cpp

@@ -7,9 +7,11 @@
 #include "commit/publish/in_place.hpp"
 #include "plugin/held_runs.hpp"
 #include "plugin/opening.hpp"
+#include "plugin/refused_flushes.hpp"
 #include "plugin/say.hpp"
 #include "sluice/error.hpp"
 #include "storage/endings.hpp"
+#include "storage/named_file.hpp"
 #include "storage/read_padded.hpp"
 
 namespace sluice::plugin {
@@ -78,23 +80,7 @@ void CommittedFile::undo_creation() noexcept {
 void CommittedFile::require_place() { claim_.require_place(present_path(), file_.file()); }
 
 void CommittedFile::require_sound() const {
-  const auto refuse = [this](const std::string& why) {
-    throw Error(Code::wrong_state, path_ + ": " + why);
-  };
-  if (state_.poisoned) {
-    refuse(
-        "an earlier flush failed half-way: close the file and open it again to go on; it holds the "
-        "last flush");
-  }
-  if (file_.has_lost_data()) {
-    refuse(
-        "data was lost when a sync of it failed: close the file, open it again and write what came "
-        "after the last flush anew");
-  }
-  if (!lost_.is_empty()) {
-    refuse(lost_.text() +
-           " could not be written: write them again, or close the file; it holds the last flush");
-  }
+  require_sound_data(path_, state_.poisoned, file_.has_lost_data(), lost_);
 }
 
 void CommittedFile::read(std::uint64_t offset, std::span<std::byte> bytes) {
@@ -198,9 +184,7 @@ void CommittedFile::commit(bool closing) {
   if (pending_) {
     apply(*pending_, true, false);
     if (pending_) {
-      throw Error(Code::io, path_ +
-                                ": the flush before this one is not in place yet: recovery, or "
-                                "the next flush, will do it");
+      throw not_in_place_yet_error(path_);
     }
   }
   file_.lift_guard();  // of a flush that failed
@@ -421,11 +405,13 @@ void CommittedFile::bring_in_place() {
     file_.lift_guard();
   }
   if (pending_ || file_.is_guarded()) {
-    throw Error(Code::io, path_ +
-                              ": the last flush is durable, but not in place: opening the file "
-                              "for writing, or sluice recover, will do it; until then programs "
-                              "without the driver cannot read it");
+    throw not_in_place_error(path_);
   }
+}
+
+/// Has a close anything to write, or a journal to remove?
+bool CommittedFile::is_unfinished() const {
+  return state_.dirty || state_.deferred || pending_ || file_.is_guarded() || log_.is_there();
 }
 
 void CommittedFile::close() {
@@ -437,7 +423,9 @@ void CommittedFile::close() {
     return;
   }
   try {
-    claim_.require_lease();
+    if (is_unfinished()) {
+      claim_.require_lease();
+    }
     commit(true);
     bring_in_place();
   } catch (...) {
@@ -448,11 +436,16 @@ void CommittedFile::close() {
   if (settings_.durability != Settings::Durability::none) {
     sync_data();
   }
-  claim_.require_lease();
   if (log_.is_there()) {
+    claim_.require_lease();
     log_.remove();
-  } else if (state_.names_changed && settings_.durability != Settings::Durability::none) {
+  } else if (state_.names_changed && settings_.durability != Settings::Durability::none &&
+             storage::is_at(storage_, path_, file_.identity())) {
     storage_.sync_directory(path_);
+  }
+  if (!claim_.has_lease()) {
+    file_.drop();  // all of it is in the file; what is at its path is another writer's
+    return;
   }
   finish_in_place();
   undo_creation();

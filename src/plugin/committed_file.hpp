@@ -101,6 +101,7 @@ class CommittedFile {
   void take_back(bool is_written) noexcept;
   void apply(commit::JournalRuns& runs, bool synced, bool guarded);
   void bring_in_place();
+  bool is_unfinished() const;
   void finish_in_place() noexcept;
   void give_up() noexcept;
 

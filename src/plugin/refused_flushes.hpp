@@ -1,0 +1,21 @@
+// Why a flush of a file is not made, or not in place.
+#pragma once
+
+#include <string>
+
+#include "plugin/lost_writes.hpp"
+#include "sluice/error.hpp"
+
+namespace sluice::plugin {
+
+/// What keeps every later flush from being made. `has_failed_half_way`: recovery only can tell
+/// which flush the file holds. Error wrong_state where there is anything.
+void require_sound_data(const std::string& path, bool has_failed_half_way, bool has_lost_data,
+                        const LostWrites& lost);
+
+/// Error io of a flush, because the one before is not in place.
+Error not_in_place_yet_error(const std::string& path);
+/// The same of a close.
+Error not_in_place_error(const std::string& path);
+
+}  // namespace sluice::plugin
