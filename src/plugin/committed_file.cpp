@@ -45,13 +45,14 @@ std::shared_ptr<CommittedFile> CommittedFile::create(storage::Storage& storage,
   require_replaceable(storage, path, settings, exclusive);
   std::shared_ptr<CommittedFile> file(new CommittedFile(storage, path, settings));
   recover_replaced(storage, path);
-  if (auto there = open_empty(storage, path)) {
+  // With `exclusive` one that is there now is another program's.
+  if (auto there = exclusive ? nullptr : open_empty(storage, path, settings)) {
     file->file_.take(std::move(there));
     file->signature_.begin();
   } else {
     file->build_beside(exclusive);
+    share_lock(file->file_.file(), settings);
   }
-  share_lock(file->file_.file(), settings);
   return file;
 }
 
@@ -262,10 +263,14 @@ void CommittedFile::take_name(bool synced) {
   }
 }
 
-/// The first commit of what was written into an empty file.
+/// The first commit of what was written into an empty file. Whoever made that may not have synced
+/// its name.
 void CommittedFile::put_signature(bool synced) {
   if (synced) {
     sync_data();
+    storage_.sync_directory(path_);
+  } else {
+    state_.names_changed = true;
   }
   require_place();
   try {

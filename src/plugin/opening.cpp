@@ -15,11 +15,13 @@ void share_lock(storage::File& file, const Settings& settings) {
   }
 }
 
-std::unique_ptr<storage::File> open_empty(storage::Storage& storage, const std::string& path) {
+std::unique_ptr<storage::File> open_empty(storage::Storage& storage, const std::string& path,
+                                          const Settings& settings) {
   if (!storage.exists(path) || storage.exists(commit::journal_path(path))) {
     return nullptr;
   }
   auto file = storage.open(path, storage::Access::read_write);
+  share_lock(*file, settings);
   return file->size() == 0 ? std::move(file) : nullptr;
 }
 

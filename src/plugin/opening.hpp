@@ -15,8 +15,10 @@ void share_lock(storage::File& file, const Settings& settings);
 
 /// The file at `path` where it is there and empty: a new file is written into it, for programs that
 /// have it open (a temporary file), and where it cannot be replaced (a mount of a single file).
-/// Null where there is none, or a journal.
-std::unique_ptr<storage::File> open_empty(storage::Storage& storage, const std::string& path);
+/// Null where there is none, or a journal. With share_lock(), taken before it is looked at: a
+/// program without the driver may be about to fill it.
+std::unique_ptr<storage::File> open_empty(storage::Storage& storage, const std::string& path,
+                                          const Settings& settings);
 
 /// Before a new file is made. Errors: exists with `exclusive`; those of opening what is there for
 /// writing: whoever may not write it may not replace it either.

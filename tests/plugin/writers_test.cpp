@@ -314,6 +314,76 @@ TEST_F(Writers, AFileThatIsReplacedBeforeTheLeaseIsOpenedAnew) {
   file->close();
 }
 
+TEST_F(Writers, ACloseWithNothingToWriteNeedsNoLease) {
+  const std::string folder = scratch_ / "run";
+  files_->make_folder(folder);
+  const std::string path = folder + "/out.h5";
+  for (const bool is_renamed : {true, false}) {
+    auto file = CommittedFile::create(*files_, path, Settings{}, false);
+    file->write(0, front(1));
+    file->set_end(front_bytes);
+    file->commit(false);
+    if (is_renamed) {
+      files_->rename(folder, scratch_ / "done");
+    } else {
+      files_->remove(storage::lease_path(path));
+    }
+    EXPECT_EQ(code_of([&] { file->close(); }), Code::ok);
+    file.reset();
+    EXPECT_TRUE(bytes_of(is_renamed ? scratch_ / "done/out.h5" : path) == front(1));
+    if (is_renamed) {
+      files_->make_folder(folder);
+    }
+  }
+}
+
+TEST_F(Writers, AnEmptyFileOfAnotherProgramIsNotFilledByAnExclusiveOne) {
+  LateLease late(files_, [&] { files_->open(path_, storage::Access::create)->close(); });
+  const auto file = CommittedFile::create(late, path_, Settings{}, true);
+  file->write(0, front(1));
+  file->set_end(front_bytes);
+  EXPECT_EQ(code_of([&] { file->commit(false); }), Code::exists);
+  EXPECT_TRUE(bytes_of(path_).empty());
+}
+
+TEST_F(Writers, AnEmptyFileIsLockedBeforeItsSizeIsAsked) {
+  files_->open(path_, storage::Access::create)->close();
+  const int other = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(other, 0);
+  LateLease late(files_, nullptr);
+  bool is_locked = false;
+  late.after_size = [&] {
+    is_locked = is_locked || ::flock(other, LOCK_EX | LOCK_NB) == 0;
+    if (is_locked) {
+      EXPECT_EQ(::pwrite(other, "its bytes", 9, 0), 9);
+    }
+  };
+  std::shared_ptr<CommittedFile> file;
+  EXPECT_EQ(code_of([&] { file = CommittedFile::create(late, path_, Settings{}, false); }),
+            is_locked ? Code::locked : Code::ok);
+  EXPECT_EQ(bytes_of(path_).size(), is_locked ? 9U : 0U);
+  EXPECT_FALSE(is_locked);
+  file.reset();
+  ::close(other);
+}
+
+TEST_F(Writers, TheNameOfAnEmptyFileIsDurableBeforeItsSignature) {
+  files_->open(path_, storage::Access::create)->close();
+  const auto faults = std::make_shared<storage::Faults>();
+  storage::FaultyStorage faulty(files_, faults);
+  const auto file = CommittedFile::create(faulty, path_, Settings{}, false);
+  file->write(0, front(1));
+  file->set_end(front_bytes);
+  storage::Rule rule;
+  rule.call = storage::Call::sync_directory;
+  faults->add(rule);
+  EXPECT_EQ(code_of([&] { file->commit(false); }), Code::io);
+  EXPECT_EQ(bytes_of(path_)[0], std::byte{0});
+  file->commit(false);
+  EXPECT_TRUE(bytes_of(path_) == front(1));
+  file->close();
+}
+
 /// Its last flush is durable, but not in place: the file is guarded.
 class StoppedWriter : public Writers {
  protected:
