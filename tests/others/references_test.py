@@ -10,6 +10,7 @@ import warnings
 
 import fsspec
 import h5py
+import netCDF4
 import numpy as np
 import pytest
 import xarray
@@ -118,6 +119,20 @@ def test_virtualize_files_of_sluice(tmp_path, ending, compress):
             np.testing.assert_array_equal(data["field"].values, file["field"][...])
     with library.open(tmp_path / "run.json") as file:
         np.testing.assert_array_equal(file["field"][2], grid + 2)
+
+
+def test_chunks_that_are_not_there_read_as_the_default_of_netcdf(tmp_path):
+    path, refs = tmp_path / "x.nc", tmp_path / "x.json"
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("x", 6)
+        for dtype in ("u8", "i8"):
+            file.createVariable(dtype, dtype, ("x",), chunksizes=(2,))[:2] = [1, 2]
+    sluice("virtualize", path, "-o", refs)
+    with h5py.File(path) as file:
+        for dtype, default in (("u8", 2**64 - 2), ("i8", -2**63 + 2)):
+            values = file[dtype][...]
+            assert values.tolist() == [1, 2] + 4 * [default]
+            assert opened(refs)[dtype][...].tolist() == values.tolist()
 
 
 def test_a_url_that_is_no_utf8_is_refused(tmp_path):

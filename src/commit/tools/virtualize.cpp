@@ -155,17 +155,17 @@ class References {
       shape = shape.with_front(catalog_.steps());
       chunk = chunk.with_front(1);
     }
-    // Only where it is needed: xarray takes elements of this value for missing.
+    // Only where it is needed: xarray takes elements of this value for missing. Also where nobody
+    // asked for it (hdf5/fill): what is not there reads as it all the same.
     const bool has_fill = has_holes_ && d.type.kind != Kind::string;
-    const Json array{
-        {"zarr_format", 2},
-        {"shape", std::vector<std::uint64_t>(shape.begin(), shape.end())},
-        {"chunks", std::vector<std::uint64_t>(chunk.begin(), chunk.end())},
-        {"dtype", dtype},
-        {"order", "C"},
-        {"fill_value", has_fill ? layout::zarr::fill_json(d.hole_fill(), d.type) : Json()},
-        {"filters", filters.empty() ? Json() : filters},
-        {"compressor", Json()}};
+    const Json array{{"zarr_format", 2},
+                     {"shape", std::vector<std::uint64_t>(shape.begin(), shape.end())},
+                     {"chunks", std::vector<std::uint64_t>(chunk.begin(), chunk.end())},
+                     {"dtype", dtype},
+                     {"order", "C"},
+                     {"fill_value", has_fill ? layout::zarr::fill_json(d.fill, d.type) : Json()},
+                     {"filters", filters.empty() ? Json() : filters},
+                     {"compressor", Json()}};
     refs_[layout::shown_name(stored) + "/.zarray"] = array.dump();
     Json names = Json::array();
     for (const layout::netcdf4::Use& use : layout::netcdf4::uses_of(d)) {
