@@ -40,12 +40,14 @@ int merge(const Context& context, const MergeVerb& verb) {
   }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  if (context.is_root()) {
+    for (const std::string& what : done.left_out) {
+      fmt::print(stderr, "sluice: {}: left out: {}\n", printable(verb.to), printable(what));
+    }
+  }
   if (context.is_root() && verb.json) {
-    const Json json{{"file", verb.to},
-                    {"parts", done.parts},
-                    {"steps", done.steps},
-                    {"bytes", done.bytes},
-                    {"seconds", seconds}};
+    const Json json{{"file", verb.to},     {"parts", done.parts},       {"steps", done.steps},
+                    {"bytes", done.bytes}, {"left_out", done.left_out}, {"seconds", seconds}};
     show_json(json);
   } else if (context.is_root()) {
     const std::string rate = rate_text(done.bytes, seconds);
@@ -53,7 +55,7 @@ int merge(const Context& context, const MergeVerb& verb) {
          count_text(done.parts, "part"), "one file", bytes_text(done.bytes), seconds_text(seconds),
          rate.empty() ? "" : ", " + rate);
   }
-  return fine;
+  return done.left_out.empty() ? fine : differs;
 }
 
 }  // namespace
@@ -64,8 +66,10 @@ void add_merge(CLI::App& app, Run& run) {
       add_verb(app, "merge", "make one plain file of a set of parts",
                "Writes the data, times and attributes of a set (strategies file-per-process and\n"
                "file-per-node) into one new HDF5 file, and checks every checksum. The set is\n"
-               "not changed. Memory does not grow with the size of the set.\n"
-               "Exit code: 0 done, 1 a part is damaged, 2 bad input, 3 changed outside Sluice.\n",
+               "not changed. Memory does not grow with the size of the set. Attributes that the\n"
+               "format of TO cannot hold are left out and listed.\n"
+               "Exit code: 0 done, 1 a part is damaged or something was left out, 2 bad input,\n"
+               "3 changed outside Sluice.\n",
                R"help(
 Examples:
   sluice merge spins.h5 whole.h5

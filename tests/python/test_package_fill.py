@@ -308,18 +308,43 @@ def test_the_attribute_and_not_the_fill_value_of_the_dataset_is_missing(tmp_path
                 assert not np.ma.getmaskarray(copy[name][:]).any(), name
 
 
-@pytest.mark.parametrize("ending", ["h5", "zarr"])
+def set_with_an_attribute(path):
+    with sluice.open(path, "w", strategy="file-per-process", **QUICK) as out:
+        for name in ("v", "same"):
+            out.define(name, np.int32, (4,), partial=True, fill=-1)
+            out.put(name, np.array([1, -999], "i4"), start=(1,))
+        out.attrs_of("v")["_FillValue"] = np.int32(-999)
+
+
+@pytest.mark.parametrize("ending", ENGINES)
 def test_a_merged_set_keeps_the_attribute_and_what_is_not_there(tmp_path, ending):
     source, target = tmp_path / "set.h5", tmp_path / f"merged.{ending}"
-    with sluice.open(source, "w", strategy="file-per-process", **QUICK) as out:
-        out.define("v", np.int32, (4,), partial=True, fill=-1)
-        out.put("v", np.array([1, -999], "i4"), start=(1,))
-        out.attrs_of("v")["_FillValue"] = np.int32(-999)
-    assert command("merge", source, target).returncode == 0
+    set_with_an_attribute(source)
+    run = command("merge", source, target)
+    is_left_out = ending == "nc"  # netCDF has one only, which is also what is not there
+    said = f"sluice: {target}: left out: v: attribute _FillValue ("
+    assert run.stderr.startswith(said) == is_left_out and run.stderr.count("\n") == is_left_out, run
+    assert run.returncode == (1 if is_left_out else 0), run
     with sluice.open(target) as data:
-        assert data["v"][...].tolist() == [-1, 1, -999, -1]
+        for name in ("v", "same"):
+            assert data[name][...].tolist() == [-1, 1, -999, -1]
+    missing = [True, False, False, True]
     with xarray.open_dataset(target, engine=ENGINES[ending]) as data:
-        assert np.isnan(data["v"].values).tolist() == [False, False, True, False]
+        assert np.isnan(data["v"].values).tolist() == (
+            missing if is_left_out else [False, False, True, False])
+        assert np.isnan(data["same"].values).tolist() == missing
+
+
+def test_an_append_to_a_set_keeps_the_attribute(tmp_path):
+    path = tmp_path / "set.h5"
+    set_with_an_attribute(path)
+    for step in range(2):
+        with sluice.open(path, "a", strategy="file-per-process", **QUICK) as out, out.step():
+            out.put("later", np.zeros(2) + step)
+        with h5py.File(path) as data:
+            assert data["v"].attrs["_FillValue"] == -999 and data["v"].fillvalue == -1
+            assert data["same"].attrs["_FillValue"] == -1
+            assert data["v"][...].tolist() == [-1, 1, -999, -1]
 
 
 @pytest.mark.parametrize("ending", ENGINES)

@@ -9,6 +9,8 @@
 #include "layout/hdf5/catalog.hpp"
 #include "model/bytes.hpp"
 #include "model/clock.hpp"
+#include "model/fill_attribute.hpp"
+#include "model/kinds.hpp"
 
 namespace sluice::commit {
 
@@ -95,12 +97,12 @@ PartsIndex::PartsIndex(storage::Storage& storage, const std::string& path,
 
 namespace {
 
+/// Does it say a fill value that the index says anew (hdf5/fill)?
 bool is_fill_of(const model::Attribute& attribute,
                 const std::vector<model::Definition>& definitions) {
-  return attribute.name == "_FillValue" &&
-         std::any_of(definitions.begin(), definitions.end(), [&](const model::Definition& d) {
-           return d.name == attribute.owner && d.partial;
-         });
+  return std::any_of(definitions.begin(), definitions.end(), [&](const model::Definition& d) {
+    return model::is_real(d.type.kind) && model::says_fill(attribute, d);
+  });
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "commit/tools/file_source.hpp"
 #include "commit/tools/fills.hpp"
 #include "commit/tools/growing.hpp"
+#include "commit/tools/left_out.hpp"
 #include "commit/tools/new_file.hpp"
 #include "commit/tools/one_variable.hpp"
 #include "commit/tools/source_names.hpp"
@@ -23,6 +24,7 @@
 #include "layout/encoding.hpp"
 #include "layout/formats/formats.hpp"
 #include "layout/rounding.hpp"
+#include "model/fill_attribute.hpp"
 #include "model/name.hpp"
 #include "storage/self_storage.hpp"
 
@@ -227,8 +229,9 @@ class Converter {
       const auto& written = output_->definitions();
       const bool is_of_definition =
           is_variable && (is_outdated(attribute) ||
-                          std::any_of(written.begin(), written.end(),
-                                      [&](const auto& d) { return is_said_anew(attribute, d); }));
+                          std::any_of(written.begin(), written.end(), [&](const auto& d) {
+                            return model::says_fill(attribute, d);
+                          }));
       if (is_of_definition || is_carried || has_no_owner || is_of_writer) {
         continue;
       }
@@ -250,8 +253,7 @@ class Converter {
   }
 
   void leave_out(const model::Attribute& attribute, const std::string& why) {
-    left_out_.push_back((attribute.owner.empty() ? "the file" : attribute.owner) + ": attribute " +
-                        attribute.name + " (" + why + ")");
+    left_out_.push_back(attribute_left_out(attribute, why));
   }
 
   /// Does it say of a variable how it was rounded, which is now said by the writer?

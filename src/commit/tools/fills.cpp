@@ -3,21 +3,18 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <type_traits>
-#include <variant>
 #include <vector>
 
 #include "layout/formats/formats.hpp"
-#include "model/base64.hpp"
 #include "model/fill.hpp"
-#include "model/kernels.hpp"
+#include "model/fill_attribute.hpp"
 #include "model/kinds.hpp"
 
 namespace sluice::commit {
 
 namespace {
 
-constexpr const char* attribute_name = "_FillValue";
+using model::fill_attribute_name;
 
 /// NC_FILL_BYTE and the others of netcdf.h; null: of a type that netCDF has not, and of uint64, of
 /// which the reader of HDF5 knows whether it was asked for (hdf5/fill).
@@ -46,32 +43,6 @@ std::optional<Fill> default_of_netcdf(Kind kind) {
   }
 }
 
-/// A number, also one that is alone in a list, or, of a floating-point variable in Zarr, base64 of
-/// one in double precision (xarray.backends.zarr.FillValueCoder).
-struct FillOf {
-  Kind kind;
-
-  template <class T>
-  std::optional<Fill> operator()(const T& value) const {
-    if constexpr (std::is_arithmetic_v<T>) {
-      return Fill(value);
-    } else {
-      return std::nullopt;
-    }
-  }
-  template <class T>
-  std::optional<Fill> operator()(const std::vector<T>& values) const {
-    return values.size() == 1 ? (*this)(values[0]) : std::nullopt;
-  }
-  std::optional<Fill> operator()(const std::string& text) const {
-    const auto bytes = model::bytes_of_base64(text);
-    if (!model::is_floating(kind) || !bytes || bytes->size() != sizeof(double)) {
-      return std::nullopt;
-    }
-    return Fill(type_of<double>(), *bytes);
-  }
-};
-
 /// Of the variable; nullptr: it has none of that name.
 const model::Attribute* attribute_of(const Input& input, const char* name,
                                      const model::Definition& definition) {
@@ -83,20 +54,12 @@ const model::Attribute* attribute_of(const Input& input, const char* name,
   return nullptr;
 }
 
-/// The element that the attribute says, as Definition::fill; empty optional: the type of the
-/// variable cannot hold it.
-std::optional<std::vector<std::byte>> element_in(const model::Attribute& attribute,
-                                                 const model::Definition& definition) {
-  const auto fill = std::visit(FillOf{definition.type.kind}, attribute.value);
-  const auto element = fill ? model::fill_bytes(*fill, definition.type) : std::nullopt;
-  return element ? std::optional(model::fill_element(*element)) : std::nullopt;
-}
-
-/// The same; also empty: the variable has no attribute of that name.
+/// The element that an attribute says (model/fill_attribute); also empty: the variable has no
+/// attribute of that name.
 std::optional<std::vector<std::byte>> element_of(const Input& input, const char* name,
                                                  const model::Definition& definition) {
   const model::Attribute* const attribute = attribute_of(input, name, definition);
-  return attribute != nullptr ? element_in(*attribute, definition) : std::nullopt;
+  return attribute != nullptr ? model::element_said(*attribute, definition) : std::nullopt;
 }
 
 void forget_fill(model::Definition& definition) {
@@ -107,24 +70,12 @@ void forget_fill(model::Definition& definition) {
 }  // namespace
 
 bool is_fill(const model::Attribute& attribute, const model::Definition& definition) {
-  return definition.partial && attribute.name == attribute_name &&
+  return definition.partial && attribute.name == fill_attribute_name &&
          attribute.owner == definition.name;
 }
 
-bool is_said_anew(const model::Attribute& attribute, const model::Definition& definition) {
-  if (!is_fill(attribute, definition)) {
-    return false;
-  }
-  const auto element = element_in(attribute, definition);
-  const auto is_nan = [&](const std::vector<std::byte>& one) {
-    return model::is_floating(definition.type.kind) && !one.empty() &&
-           model::value_text(one.data(), definition.type) == "nan";
-  };
-  return element && (*element == definition.fill || (is_nan(*element) && is_nan(definition.fill)));
-}
-
 std::vector<std::byte> fill_of(const Input& input, const model::Definition& definition) {
-  const auto said = element_of(input, attribute_name, definition);
+  const auto said = element_of(input, fill_attribute_name, definition);
   std::vector<std::byte> element = said ? *said : definition.fill;
   element.resize(definition.type.bytes);  // no bytes stand for zeros
   return element;
@@ -133,7 +84,7 @@ std::vector<std::byte> fill_of(const Input& input, const model::Definition& defi
 std::vector<std::vector<std::byte>> missing_elements(const Input& input,
                                                      const model::Definition& definition) {
   std::vector<std::vector<std::byte>> elements;
-  for (const char* name : {attribute_name, "missing_value"}) {
+  for (const char* name : {fill_attribute_name, "missing_value"}) {
     if (const auto element = element_of(input, name, definition)) {
       elements.push_back(*element);
     }
@@ -153,7 +104,7 @@ std::vector<std::vector<std::byte>> missing_elements(const Input& input,
 
 void forget_default_fill(const Input& input, model::Definition& definition) {
   if (!definition.partial || input.written_by_sluice() ||
-      attribute_of(input, attribute_name, definition) != nullptr) {
+      attribute_of(input, fill_attribute_name, definition) != nullptr) {
     return;
   }
   const std::optional<Fill> fill = default_of_netcdf(definition.type.kind);
@@ -164,11 +115,11 @@ void forget_default_fill(const Input& input, model::Definition& definition) {
 }
 
 void take_fill(const Input& input, const layout::Format& format, model::Definition& definition) {
-  const model::Attribute* const said = attribute_of(input, attribute_name, definition);
+  const model::Attribute* const said = attribute_of(input, fill_attribute_name, definition);
   if (said == nullptr) {
     return;
   }
-  const auto element = element_in(*said, definition);
+  const auto element = model::element_said(*said, definition);
   if (!element) {
     // The attribute stays as it is. What the dataset says is not what programs take for missing.
     if (model::is_real(definition.type.kind) && !input.written_by_sluice()) {

@@ -12,8 +12,6 @@ namespace sluice::commit {
 
 /// Is it the attribute _FillValue of that variable, which is partial?
 bool is_fill(const model::Attribute& attribute, const model::Definition& definition);
-/// And does it say the fill value of the definition? The writer says it anew.
-bool is_said_anew(const model::Attribute& attribute, const model::Definition& definition);
 
 /// One element, as file bytes, that stands for missing values of a partial variable: its attribute
 /// _FillValue, by which programs know them, else what elements that are not there read as.

@@ -11,9 +11,11 @@
 #include "commit/output/output.hpp"
 #include "commit/read/input.hpp"
 #include "commit/tools/companions.hpp"
-#include "commit/tools/fills.hpp"
+#include "commit/tools/left_out.hpp"
 #include "commit/tools/new_file.hpp"
+#include "layout/formats/formats.hpp"
 #include "model/block.hpp"
+#include "model/fill_attribute.hpp"
 
 namespace sluice::commit {
 
@@ -61,7 +63,7 @@ class Merger {
   Merged run() {
     for (const model::Attribute& attribute : input_.attributes()) {
       if (attribute.owner.empty()) {
-        output_->set_attribute(attribute);
+        put_attribute(attribute);
       }
     }
     for (std::uint64_t step = 0; step < input_.steps(); ++step) {
@@ -76,7 +78,7 @@ class Merger {
     }
     output_->close();
     target_.finish();
-    return {input_.set()->parts.size(), input_.steps(), meter_.total_bytes};
+    return {input_.set()->parts.size(), input_.steps(), meter_.total_bytes, std::move(left_out_)};
   }
 
  private:
@@ -90,6 +92,7 @@ class Merger {
   void survey();
   void define_until(std::uint64_t step);
   void define_groups();
+  void put_attribute(const model::Attribute& attribute);
   void put(std::uint64_t step, bool with_fixed);
 
   exec::Transport& transport_;
@@ -99,6 +102,7 @@ class Merger {
   std::unique_ptr<Output> output_;
   std::vector<Planned> planned_;                       ///< by variable of the set
   std::vector<std::unique_ptr<PartsSource>> sources_;  ///< of the step under way
+  std::vector<std::string> left_out_;
   bool has_groups_ = false;
 };
 
@@ -139,8 +143,8 @@ void Merger::define_until(std::uint64_t step) {
     planned.is_defined = true;
     for (const model::Attribute& attribute : input_.attributes()) {
       // One that says another value stays: what parts do not have reads as the fill value.
-      if (attribute.owner == definition.name && !is_said_anew(attribute, definition)) {
-        output_->set_attribute(attribute);
+      if (attribute.owner == definition.name && !model::says_fill(attribute, definition)) {
+        put_attribute(attribute);
       }
     }
   }
@@ -159,9 +163,23 @@ void Merger::define_groups() {
           return name == attribute.owner && (v.number_in_set || is_length_of_another(input_, name));
         });
     if (!attribute.owner.empty() && !is_variable) {
-      output_->set_attribute(attribute);
+      put_attribute(attribute);
     }
   }
+}
+
+/// One that the format cannot hold is left out, as in conversions.
+void Merger::put_attribute(const model::Attribute& attribute) {
+  try {
+    layout::check_attribute(output_->format(), attribute);
+  } catch (const Error& e) {
+    if (e.code() != Code::unsupported) {
+      throw;
+    }
+    left_out_.push_back(attribute_left_out(attribute, e.what()));
+    return;
+  }
+  output_->set_attribute(attribute);
 }
 
 void Merger::put(std::uint64_t step, bool with_fixed) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "commit/tools/collect.hpp"
 #include "exec/transport/transport.hpp"
@@ -19,6 +20,8 @@ struct Merged {
   std::uint64_t parts = 0;
   std::uint64_t steps = 0;
   std::uint64_t bytes = 0;  ///< of data
+  /// Attributes that the format of the file cannot hold, and why.
+  std::vector<std::string> left_out = {};
 };
 
 /// Collective; the same result on every rank. `to` must not exist, and does so when it is complete

@@ -1,0 +1,25 @@
+// The attribute _FillValue, by which programs know missing values, beside a definition's fill
+// value.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "model/definition.hpp"
+
+namespace sluice::model {
+
+inline constexpr const char* fill_attribute_name = "_FillValue";
+
+/// The element that an attribute says, as Definition::fill: a number, also one that is alone in a
+/// list, or, of a floating-point variable, base64 of one in double precision
+/// (xarray.backends.zarr.FillValueCoder). Empty optional: the type of the variable cannot hold it.
+std::optional<std::vector<std::byte>> element_said(const Attribute& attribute,
+                                                   const Definition& definition);
+
+/// Is it the attribute _FillValue of that variable, which is partial, and does it say the fill
+/// value of the definition? Then who writes the variable says it anew.
+bool says_fill(const Attribute& attribute, const Definition& definition);
+
+}  // namespace sluice::model
