@@ -114,6 +114,28 @@ class Look(unittest.TestCase):
         for least, most in ((0, field[field <= 0.5].max()), (0, field[:25].max()), (0, 255)):
             self.assertRegex(text, f"<td>{least}</td><td>[0-9.]+</td><td>{most:.6g}</td>")
 
+    def test_defaults_of_netcdf_are_missing_and_so_is_what_the_attribute_says(self):
+        # Nobody asked for the default of uint64, which attributes do not hold.
+        default, counts = new_path(".nc"), numpy.arange(200, dtype="u8").reshape(10, 20)
+        with netCDF4.Dataset(default, "w") as file:
+            for name, count in (("y", 20), ("x", 20)):
+                file.createDimension(name, count)
+            file.createVariable("counts", "u8", ("y", "x"))[:10] = counts
+        grey = (self.plot(default, "counts") == 191).all(axis=2).sum()
+        self.assertGreater(grey, 900 * 600 * 0.25)
+        self.assertIn("<td>0</td><td>99.5</td><td>199</td>", self.report(default))
+        # The fill value of the dataset is data where the attribute says another.
+        said = new_path(".h5")
+        with h5py.File(said, "w") as file:
+            for name, dtype, missing in (("wide", "i4", -999), ("narrow", "u1", -999)):
+                values = numpy.full((20, 20), 7, dtype)
+                values[0] = 3
+                made = file.create_dataset(name, data=values, fillvalue=7)
+                made.attrs["_FillValue"] = missing
+        for name in ("wide", "narrow"):
+            self.assertEqual((self.plot(said, name) == 191).all(axis=2).sum(), 0, name)
+        self.assertEqual(self.report(said).count("<td>3</td><td>6.8</td><td>7</td>"), 2)
+
     def test_packed_values_are_unpacked(self):
         target = new_path(".nc")
         packed = numpy.arange(-1000, 1000, dtype="i2").reshape(40, 50)

@@ -348,6 +348,25 @@ def test_an_append_to_a_set_keeps_the_attribute(tmp_path):
 
 
 @pytest.mark.parametrize("ending", ENGINES)
+def test_a_large_attribute_of_another_value_is_no_fill_value(tmp_path, ending):
+    source, target = tmp_path / "foreign.h5", tmp_path / f"copy.{ending}"
+    with h5py.File(source, "w") as data:
+        for dtype in ("u8", "i4"):
+            made = data.create_dataset(dtype, (6,), dtype, chunks=(2,), fillvalue=5)
+            made[:4] = [1, 5, 3, 4]
+            made.attrs["_FillValue"] = np.uint64(2**64 - 1)  # attributes of Sluice do not hold it
+    unread = json.loads(command("ls", source, "--json").stdout)["unread_attributes"]
+    assert len(unread) == 2, unread
+    command("convert", source, target)
+    for dtype in ("u8", "i4"):
+        assert stored(target, dtype).tolist() == [1, 5, 3, 4, 5, 5]
+    with xarray.open_dataset(target, engine=ENGINES[ending]) as data:
+        for dtype in ("u8", "i4"):
+            assert not np.isnan(data[dtype].values).any()
+            assert data[dtype].encoding.get("_FillValue") != 5
+
+
+@pytest.mark.parametrize("ending", ENGINES)
 def test_the_default_of_uint64_is_a_fill_value_where_it_was_asked_for(tmp_path, ending):
     source, target = tmp_path / "foreign.nc", tmp_path / f"copy.{ending}"
     missing = 2**64 - 2

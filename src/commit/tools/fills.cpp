@@ -62,6 +62,21 @@ std::optional<std::vector<std::byte>> element_of(const Input& input, const char*
   return attribute != nullptr ? model::element_said(*attribute, definition) : std::nullopt;
 }
 
+/// Is the fill value of the variable not what programs take for missing, because an attribute says
+/// another, or, in a file by another program, a number that the type cannot hold?
+bool is_overruled(const Input& input, const model::Definition& definition) {
+  const model::Attribute* const said = attribute_of(input, fill_attribute_name, definition);
+  return said != nullptr && (model::element_said(*said, definition) ||
+                             (model::is_real(definition.type.kind) && !input.written_by_sluice()));
+}
+
+/// Has the variable netCDF's fill value for which nobody asked? It is not partial (hdf5/fill).
+bool is_default_of_uint64(const Input& input, const model::Definition& definition) {
+  constexpr std::uint64_t default_of_netcdf = 18446744073709551614U;  // NC_FILL_UINT64
+  return !input.written_by_sluice() && !definition.partial && definition.type.kind == Kind::u64 &&
+         definition.fill == model::fill_bytes(default_of_netcdf, definition.type);
+}
+
 void forget_fill(model::Definition& definition) {
   definition.partial = false;
   definition.fill.clear();
@@ -93,7 +108,8 @@ std::vector<std::vector<std::byte>> missing_elements(const Input& input,
   if (partial.type.bytes == 1) {
     forget_default_fill(input, partial);
   }
-  if (partial.partial && !partial.fill.empty()) {
+  const bool is_missing = partial.partial || is_default_of_uint64(input, definition);
+  if (is_missing && !partial.fill.empty() && !is_overruled(input, definition)) {
     elements.push_back(partial.fill);
   }
   for (std::vector<std::byte>& element : elements) {
@@ -121,8 +137,8 @@ void take_fill(const Input& input, const layout::Format& format, model::Definiti
   }
   const auto element = model::element_said(*said, definition);
   if (!element) {
-    // The attribute stays as it is. What the dataset says is not what programs take for missing.
-    if (model::is_real(definition.type.kind) && !input.written_by_sluice()) {
+    // The attribute stays as it is.
+    if (is_overruled(input, definition)) {
       forget_fill(definition);
     }
     return;

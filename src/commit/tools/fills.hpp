@@ -18,8 +18,9 @@ bool is_fill(const model::Attribute& attribute, const model::Definition& definit
 std::vector<std::byte> fill_of(const Input& input, const model::Definition& definition);
 
 /// The elements, as file bytes, that stand for missing values: what the attributes _FillValue and
-/// missing_value say, and the fill value of a partial variable. Not zeros that no attribute names,
-/// and not netCDF's default of a type of one byte: such values may be data.
+/// missing_value say, and, without an attribute _FillValue, the fill value of a partial variable
+/// and netCDF's default. Not zeros that no attribute names, and not netCDF's default of a type of
+/// one byte: such values may be data.
 std::vector<std::vector<std::byte>> missing_elements(const Input& input,
                                                      const model::Definition& definition);
 

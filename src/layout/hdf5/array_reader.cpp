@@ -111,7 +111,7 @@ ReadArray ArrayReader::read() {
   read_fill(list.get(), element.get(), variable.definition);
   take_fill_attribute();
   if (!file_.log.is_there) {
-    forget_default_of_uint64(dataset_, variable.definition);
+    forget_unasked_fill(dataset_, variable.definition);
   }
   array_.steps = is_stacked && is_netcdf() ? extents_.dims[0] : 0;
   return std::move(array_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "layout/hdf5/types.hpp"
@@ -19,6 +20,25 @@ std::vector<std::byte> element_of(const model::Definition& definition) {
   std::vector<std::byte> element(definition.type.bytes);
   model::fill(element, definition.type, definition.fill);
   return element;
+}
+
+bool is_uint64(hid_t type) {
+  const auto known = stored_type(type);
+  return known && known->type.kind == Kind::u64;
+}
+
+/// Is the attribute _FillValue one number of uint64 above those of int64? Attributes hold none.
+bool is_beyond_attributes(hid_t dataset) {
+  const Handle held = own(H5Aopen(dataset, attribute_name, H5P_DEFAULT), attribute_name);
+  const Handle space = own(H5Aget_space(held.get()), attribute_name);
+  const Handle type = own(H5Aget_type(held.get()), attribute_name);
+  if (!is_uint64(type.get()) ||
+      checked(H5Sget_simple_extent_npoints(space.get()), attribute_name) != 1) {
+    return false;
+  }
+  std::uint64_t said = 0;
+  check(H5Aread(held.get(), H5T_NATIVE_UINT64, &said), attribute_name);
+  return said > std::numeric_limits<std::int64_t>::max();
 }
 
 }  // namespace
@@ -47,11 +67,17 @@ void read_fill(hid_t creation_list, hid_t type, model::Definition& definition) {
   definition.fill = model::fill_element(element);
 }
 
-void forget_default_of_uint64(hid_t dataset, model::Definition& definition) {
+void forget_unasked_fill(hid_t dataset, model::Definition& definition) {
   constexpr std::uint64_t default_of_netcdf = 18446744073709551614U;  // NC_FILL_UINT64
-  if (definition.partial && definition.type.kind == Kind::u64 &&
-      definition.fill == *model::fill_bytes(default_of_netcdf, definition.type) &&
-      !is_yes(H5Aexists(dataset, attribute_name), definition.name)) {
+  if (!definition.partial || !model::is_real(definition.type.kind)) {
+    return;
+  }
+  const bool is_said = is_yes(H5Aexists(dataset, attribute_name), definition.name);
+  const bool is_unasked =
+      is_said ? is_beyond_attributes(dataset) && !is_large_fill(dataset, attribute_name)
+              : definition.type.kind == Kind::u64 &&
+                    definition.fill == *model::fill_bytes(default_of_netcdf, definition.type);
+  if (is_unasked) {
     definition.partial = false;  // its fill value stays what absent chunks read as
   }
 }
@@ -66,10 +92,6 @@ bool is_large_fill(hid_t object, const std::string& attribute) {
   const Handle stored = own(H5Dget_type(object), attribute);
   H5D_fill_value_t state = H5D_FILL_VALUE_UNDEFINED;
   check(H5Pfill_value_defined(list.get(), &state), attribute);
-  const auto is_uint64 = [](hid_t type) {
-    const auto known = stored_type(type);
-    return known && known->type.kind == Kind::u64;
-  };
   const Handle type = own(H5Aget_type(held.get()), attribute);
   if (state != H5D_FILL_VALUE_USER_DEFINED || !is_uint64(type.get()) || !is_uint64(stored.get()) ||
       checked(H5Sget_simple_extent_npoints(space.get()), attribute) != 1) {

@@ -14,10 +14,10 @@ void set_fill(hid_t creation_list, const model::Definition& definition, hid_t ty
 /// The inverse, for datasets of any program: if a user set a fill value, the variable is partial.
 /// `type`: that of one element, as element_type() returns it.
 void read_fill(hid_t creation_list, hid_t type, model::Definition& definition);
-/// netCDF gives a variable of uint64 a fill value for which nobody asked, and then no attribute
-/// _FillValue. Of one that was asked for, the attribute is beyond what attributes hold, so that
-/// only here is it known: such a variable is not partial. Of files by other programs.
-void forget_default_of_uint64(hid_t dataset, model::Definition& definition);
+/// A number is not partial where an attribute _FillValue of uint64 says another one, or where there
+/// is none, and the fill value is netCDF's of uint64, for which nobody asked. Both are known only
+/// here: such a number is beyond what attributes hold. Of files by other programs.
+void forget_unasked_fill(hid_t dataset, model::Definition& definition);
 /// Is it the attribute _FillValue of a dataset of uint64, beyond what attributes hold, and its fill
 /// value? Then the definition says it.
 bool is_large_fill(hid_t object, const std::string& attribute);
