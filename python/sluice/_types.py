@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, Optional, Sequence, Tuple
+from typing import Any, Iterator, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -81,7 +81,7 @@ def _require_kept(values: Any, array: np.ndarray) -> None:
     of a list one type."""
     if array.dtype.kind not in "USfc":
         return
-    for one in np.asarray(values, dtype=object).flat:
+    for one in _to_compare(values, array.dtype):
         is_text = isinstance(one, (str, bytes))
         is_rounded = (not is_text and isinstance(one, (int, np.integer)) and
                       array.dtype.kind in "fc" and int(array.dtype.type(one).real) != int(one))
@@ -89,6 +89,32 @@ def _require_kept(values: Any, array: np.ndarray) -> None:
             raise Error(Code.TYPE_MISMATCH,
                         f"{one!r} is not kept in a list that numpy takes for {array.dtype}: give "
                         "values of one type, or an array")
+
+
+def _to_compare(values: Any, dtype: np.dtype) -> Iterator[Any]:
+    """The elements of lists in lists that `dtype` may not keep. Of an array in them, only those
+    that its own type leaves open: the elements may be many."""
+    kept = (str, bytes) if dtype.kind in "US" else (float, complex)
+    for one in values:
+        if type(one) in kept:
+            continue
+        if isinstance(one, (list, tuple)):
+            yield from _to_compare(one, dtype)
+        elif isinstance(one, (str, bytes, int, float, complex, np.generic)):
+            yield one
+        else:
+            part = np.asarray(one)
+            if not _keeps_all(dtype, part):
+                yield from part.astype(object).flat
+
+
+def _keeps_all(dtype: np.dtype, part: np.ndarray) -> bool:
+    if part.size == 0 or part.dtype == dtype:
+        return True
+    if part.dtype.kind in "iu" and dtype.kind in "fc":
+        digits = np.finfo(dtype).nmant + 1  # every integer of so many binary digits is exact
+        return max(-int(part.min()), int(part.max())) <= 2**digits
+    return part.dtype.kind in ("US" if dtype.kind in "US" else "bfc")
 
 
 def without_mask(data: Any) -> Tuple[Any, Optional[np.ndarray]]:

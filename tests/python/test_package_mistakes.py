@@ -1,5 +1,7 @@
 """A call that cannot mean what it says is refused, and a wrong one fails the commit."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -218,3 +220,33 @@ def test_a_mistake_while_reading_changes_nothing(tmp_path):
             with fails(Code.INVALID_ARGUMENT):
                 call()
         assert f["x"][0, 1] == 1
+
+
+# -- lists ----------------------------------------------------------------------------------------
+
+
+def test_arrays_in_lists_are_compared_by_their_types(tmp_path):
+    large, real = np.array([2**53 + 1]), np.array([0.5])
+    text, numbers = np.array(["a"]), np.array([1])
+    for wrong in ([large, real], [[large], [real]], (real, [2**53 + 1]), [text, numbers],
+                  [numbers, text]):
+        with sluice.open(tmp_path / "wrong.h5", "w", **QUICK) as out:
+            with fails(Code.TYPE_MISMATCH, "is not kept in a list"):
+                out.put("wrong", wrong)
+            with fails(Code.TYPE_MISMATCH):
+                out.flush()
+    with sluice.open(tmp_path / "lists.h5", "w", **QUICK) as out:
+        out.put("kept", [large - 1, real])
+        out.put("reals", [real, real.astype("f4"), np.array([True])])
+        out.put("texts", [text, np.array([b"b"])])
+        values = 3 * [np.zeros(300000)]
+        tracemalloc.start()
+        try:
+            out.put("many", values)
+            most_bytes = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert most_bytes < 2 * 3 * values[0].nbytes  # no Python object for each element
+    with sluice.open(tmp_path / "lists.h5") as f:
+        assert f["kept"][...].tolist() == [[2**53], [0.5]]
+        assert f["reals"][...].tolist() == [[0.5], [0.5], [1]]
