@@ -102,11 +102,6 @@ toml::table parse(const std::string& text, const std::string& file, const IsOpti
 }  // namespace
 
 bool is_table_of(std::string_view table, const std::string& path) {
-  // A checkpoint's path is absolute, however the program named it.
-  const bool has_folder = table.find('/') != std::string_view::npos;
-  if (has_folder && path.ends_with("/" + std::string(table))) {
-    return true;
-  }
   const std::size_t slash = path.rfind('/');
   const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
   const std::size_t dot = name.rfind('.');

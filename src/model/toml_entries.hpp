@@ -23,7 +23,7 @@ std::vector<TomlEntry> toml_entries(const std::string& text, const std::string& 
                                     const std::function<bool(std::string_view)>& is_option);
 
 /// Does the table of that name apply to the file at `path`: is it the file's name, with or without
-/// its extension, or its path, or, where it names a folder, the end of that?
+/// its extension, or its path as the program gives it?
 bool is_table_of(std::string_view table, const std::string& path);
 
 }  // namespace sluice::model

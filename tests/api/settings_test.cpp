@@ -189,9 +189,7 @@ TEST(Toml, ATableCountsForItsOutputOnly) {
   EXPECT_EQ(told(text, "other.h5"), "writers=2 (sluice.toml) writers=8 (sluice.toml [other.h5]) ");
   EXPECT_EQ(told(text, "other.nc"), "writers=2 (sluice.toml) ");
   const std::string of_folder = "[\"out/a.h5\"]\nwriters = 3\n";
-  for (const char* path : {"out/a.h5", "/run/out/a.h5"}) {
-    EXPECT_EQ(told(of_folder, path), "writers=3 (sluice.toml [out/a.h5]) ");
-  }
+  EXPECT_EQ(told(of_folder, "out/a.h5"), "writers=3 (sluice.toml [out/a.h5]) ");
   for (const char* path : {"a.h5", "/run/a.h5", "/about/a.h5", "out/a.h5/b"}) {
     EXPECT_EQ(told(of_folder, path), "");
   }
