@@ -1,9 +1,9 @@
 // The parameters of VAMPIRE's own converter, under its names.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 
+#include "model/number_text.hpp"
 #include "sluice/error.hpp"
 #include "spins/spin_selection.hpp"
 
@@ -11,13 +11,8 @@ namespace sluice::cli {
 
 namespace {
 
-std::string trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\"");
-  if (first == std::string_view::npos) {
-    return {};
-  }
-  return std::string(text.substr(first, text.find_last_not_of(" \t\r\"") - first + 1));
-}
+/// Also without quotes.
+std::string bare(std::string_view text) { return std::string(model::trimmed(text, " \t\r\"")); }
 
 struct VdcLine {
   std::string place;  ///< "file:3"
@@ -155,13 +150,13 @@ void apply_vdc_input(const std::string& text, const std::string& path, SpinChoic
     begin = end + 1;
     ++number;
     line.resize(std::min({line.find('#'), line.find("//"), line.size()}));
-    if (trimmed(line).empty()) {
+    if (bare(line).empty()) {
       continue;
     }
     const std::size_t equals = line.find('=');
-    VdcLine parsed{path + ":" + std::to_string(number), trimmed(line.substr(0, equals)), ""};
+    VdcLine parsed{path + ":" + std::to_string(number), bare(line.substr(0, equals)), ""};
     if (equals != std::string::npos) {
-      parsed.value = trimmed(line.substr(equals + 1));
+      parsed.value = bare(line.substr(equals + 1));
     } else if (parsed.name != "3d") {
       parsed.fail("expected '=' and a value");
     }

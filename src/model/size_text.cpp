@@ -5,6 +5,8 @@
 #include <charconv>
 #include <utility>
 
+#include "model/number_text.hpp"
+
 namespace sluice::model {
 
 namespace {
@@ -12,23 +14,19 @@ namespace {
 constexpr std::array<std::pair<std::string_view, std::uint64_t>, 4> units{
     {{"TiB", 1ULL << 40}, {"GiB", 1ULL << 30}, {"MiB", 1ULL << 20}, {"KiB", 1ULL << 10}}};
 
-std::string_view bare(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  return first == std::string_view::npos
-             ? std::string_view()
-             : text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
+constexpr std::string_view size_blanks = " \t";
 
 }  // namespace
 
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {
-  const std::string_view whole = bare(text);
+  const std::string_view whole = trimmed(text, size_blanks);
   std::uint64_t bytes = 0;
   const auto [end, problem] = std::from_chars(whole.data(), whole.data() + whole.size(), bytes);
   if (problem != std::errc{}) {
     return std::nullopt;
   }
-  const std::string_view unit = bare(whole.substr(static_cast<std::size_t>(end - whole.data())));
+  const std::string_view unit =
+      trimmed(whole.substr(static_cast<std::size_t>(end - whole.data())), size_blanks);
   if (unit.empty()) {
     return bytes;
   }

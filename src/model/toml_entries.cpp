@@ -9,6 +9,7 @@
 #include <toml++/toml.h>
 
 #include "model/name.hpp"
+#include "model/number_text.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::model {
@@ -54,12 +55,6 @@ std::string text_of(const toml::node& node, const std::string& where) {
   throw Error(Code::invalid_argument, where + ": dates and times cannot be values of an option");
 }
 
-std::string trimmed_text(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  const std::size_t last = text.find_last_not_of(" \t\r");
-  return first == std::string::npos ? "" : text.substr(first, last - first + 1);
-}
-
 /// Line `number` of `text`, counted from 1.
 std::string line_of(const std::string& text, std::size_t number) {
   std::size_t at = 0;
@@ -67,16 +62,18 @@ std::string line_of(const std::string& text, std::size_t number) {
     at = text.find('\n', at);
     at += at == std::string::npos ? 0 : 1;
   }
-  return at == std::string::npos ? "" : trimmed_text(text.substr(at, text.find('\n', at) - at));
+  return at == std::string::npos
+             ? ""
+             : std::string(trimmed(std::string_view(text).substr(at, text.find('\n', at) - at)));
 }
 
 /// What is wrong with a line, in addition to the parser's message: most often text without quotes.
 std::string fault_of_line(const std::string& line, std::string_view description,
                           const IsOption& is_option) {
   const std::size_t equals = line.find('=');
-  const std::string value =
-      equals == std::string::npos ? "" : trimmed_text(line.substr(equals + 1));
-  const std::string key = trimmed_text(line.substr(0, equals));
+  const std::string value(
+      equals == std::string::npos ? "" : trimmed(std::string_view(line).substr(equals + 1)));
+  const std::string key(trimmed(std::string_view(line).substr(0, equals)));
   constexpr const char* word = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-";
   const bool lacks_quotes = is_option(key) && value.find_first_of(word) == 0 &&
                             value.find('"') == std::string::npos &&

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/name.hpp"
+#include "model/number_text.hpp"
 #include "model/size_text.hpp"
 #include "sluice/error.hpp"
 
@@ -20,21 +21,15 @@ namespace {
   throw Error(Code::invalid_argument, model::quoted(text) + " is not a " + expected);
 }
 
-std::string trimmed(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  const std::size_t last = text.find_last_not_of(" \t");
-  return first == std::string::npos ? "" : text.substr(first, last - first + 1);
-}
+std::string_view bare(std::string_view text) { return model::trimmed(text, " \t"); }
 
 template <class T>
 T number(const std::string& text, const char* expected) {
-  const std::string bare = trimmed(text);
-  T value{};
-  const auto [end, error] = std::from_chars(bare.data(), bare.data() + bare.size(), value);
-  if (error != std::errc{} || end != bare.data() + bare.size()) {
+  const auto value = model::number_in<T>(bare(text));
+  if (!value) {
     refuse(text, expected);
   }
-  return value;
+  return *value;
 }
 
 template <class T>
@@ -53,14 +48,14 @@ std::uint64_t bytes(const std::string& text) {
 }
 
 bool boolean(const std::string& text) {
-  const std::string bare = trimmed(text);
+  const std::string_view told = bare(text);
   for (const char* yes : {"true", "1", "yes", "on"}) {
-    if (bare == yes) {
+    if (told == yes) {
       return true;
     }
   }
   for (const char* no : {"false", "0", "no", "off"}) {
-    if (bare == no) {
+    if (told == no) {
       return false;
     }
   }
@@ -83,7 +78,7 @@ void read_restart_after(Options& options, const std::string& text) {
 
 template <class Enum, std::size_t count>
 Enum word(const std::string& text, const std::array<const char*, count>& words) {
-  const auto found = std::find(words.begin(), words.end(), trimmed(text));
+  const auto found = std::find(words.begin(), words.end(), bare(text));
   if (found == words.end()) {
     std::string expected = "known value: use one of";
     for (const char* candidate : words) {

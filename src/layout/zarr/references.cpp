@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "model/base64.hpp"
+#include "model/bytes.hpp"
 #include "model/name.hpp"
 #include "sluice/error.hpp"
 #include "storage/calls.hpp"
@@ -27,11 +28,6 @@ std::string last_of(const std::string& key) { return key.substr(key.rfind('/') +
 bool is_document(const std::string& key) {
   return std::find(document_names.begin(), document_names.end(), last_of(key)) !=
          document_names.end();
-}
-
-std::vector<std::byte> bytes_in(const std::string& text) {
-  const auto* data = reinterpret_cast<const std::byte*>(text.data());
-  return {data, data + text.size()};
 }
 
 class Reading {
@@ -146,11 +142,11 @@ class Reading {
     if (value.is_string()) {
       const auto text = value.get<std::string>();
       made.bytes = text.starts_with(base64_mark) ? decoded(key, text.substr(base64_mark.size()))
-                                                 : bytes_in(text);
+                                                 : model::bytes_of(text);
       return made;
     }
     if (value.is_object() && is_document(key)) {
-      made.bytes = bytes_in(value.dump());
+      made.bytes = model::bytes_of(value.dump());
       return made;
     }
     const bool is_range = value.is_array() && value.size() == 3 && value[0].is_string() &&
