@@ -133,5 +133,13 @@ TEST(Settings, AFormatThatCannotKeepTheLastFewIsRefusedAtOnce) {
   }
 }
 
+TEST(Settings, ACompressionThatRoundsIsRefusedAtOnce) {
+  const Environment environment{{"SLUICE_COMPRESS", "digits:3+deflate:1"}};
+  const auto storage = storage::make_memory();
+  expect_everywhere(
+      errors_on_ranks(2, [&](exec::Transport& transport) { open_checkpoint(transport, storage); }),
+      Code::invalid_argument, {"state.h5", "digits:3+deflate:1", "needs every bit"});
+}
+
 }  // namespace
 }  // namespace sluice::test

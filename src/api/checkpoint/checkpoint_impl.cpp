@@ -7,8 +7,6 @@
 #include "api/checkpoint/failures.hpp"
 #include "api/checkpoint/names.hpp"
 #include "api/messages.hpp"
-#include "codec/plugins.hpp"
-#include "codec/quantise.hpp"
 #include "model/clock.hpp"
 #include "storage/endings.hpp"
 
@@ -282,12 +280,6 @@ void CheckpointImpl::begin_anew() { adopt(open(Mode::write, options_to_save()));
 
 /// Local; what is wrong is the failure of the next commit on every rank.
 void CheckpointImpl::describe() {
-  const std::string& compress = file_impl_->options().compress;
-  if (codec::parse_compression(compress).rounding ||
-      codec::is_lossy(codec::parse_pipeline(compress, 1))) {
-    throw Error(Code::invalid_argument, path_ + ": checkpoint: compress \"" + compress +
-                                            "\" rounds: a restart needs every bit");
-  }
   variables_ = state_.define(*file_, transport_->size());
   number_variable_ = file_->define<std::uint64_t>(checkpoint_number_name, {}, {.steps = true});
   ranks_variable_ = file_->define<std::int32_t>(checkpoint_ranks_name, {}, {.steps = true});

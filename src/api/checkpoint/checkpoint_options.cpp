@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "codec/plugins.hpp"
+#include "codec/quantise.hpp"
 #include "layout/formats/formats.hpp"
 #include "sluice/error.hpp"
 
@@ -40,6 +42,11 @@ void check_options(const std::string& path, const CheckpointOptions& options) {
     refuse(
         "incremental gives each checkpoint parts of its own: leave split_steps and "
         "split_bytes out");
+  }
+  const std::string& compress = options.file.compress;
+  if (codec::parse_compression(compress).rounding ||
+      codec::is_lossy(codec::parse_pipeline(compress, 1))) {
+    refuse("compress \"" + compress + "\" rounds: a restart needs every bit");
   }
 }
 
