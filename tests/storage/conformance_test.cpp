@@ -1,8 +1,11 @@
 // What every storage must do, tested on each of them.
 #include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>
+#include <unistd.h>
 
 #include "storage/scratch.hpp"
 #include "storage/storage.hpp"
@@ -180,6 +183,20 @@ TEST_P(Conformance, ARenameToANewNameReplacesNothing) {
 
 TEST_P(Conformance, RemovedFilesLiveWhileTheyAreOpen) {
   put(path(), "first");
+TEST_P(Conformance, ANameLeadsToTheFileThatWasOpenedByIt) {
+  const auto file = storage_->open(path("a"), Access::create);
+  const auto other = storage_->open(path("b"), Access::create);
+  EXPECT_TRUE(is_at(*storage_, path("a"), file->identity()));
+  if (file->identity() == FileIdentity{}) return;  // it does not tell them apart
+  EXPECT_EQ(identity_at(path("a")), file->identity());
+  EXPECT_EQ(identity_at(path("b")), other->identity());
+  EXPECT_FALSE(is_at(*storage_, path("b"), file->identity()));
+  storage_->remove(path("a"));
+  EXPECT_EQ(identity_at(path("a")), std::nullopt);
+  EXPECT_EQ(identity_at(path("b/c")), std::nullopt) << "b is no folder";
+  EXPECT_EQ(error_of([&] { identity_at(path(std::string(300, 'x'))); }).code(), Code::io);
+}
+
   auto file = storage_->open(path(), Access::read_write);
   storage_->remove(path());
   EXPECT_FALSE(storage_->exists(path()));
