@@ -3,7 +3,9 @@
 // Its holder looks at it before a commit writes anything. Whoever is stopped after that (a job that
 // is suspended, a machine that sleeps, a node that is cut off) may go on when another writer has
 // taken the lease and has committed. So every rank that writes looks once more, at the record
-// beside the file, where more time has passed between two writes than a rank works at one.
+// beside the file, where more time has passed between two writes than a rank works at one;
+// also between two steps, because packing and placing lie between the look of the holder and the
+// first write of a step.
 #pragma once
 
 #include <atomic>
@@ -22,10 +24,8 @@ class LeaseWatch {
 
   /// Of the lease of `path`, which is held now. Where its record is not seen, it never fails.
   explicit LeaseWatch(const std::string& path, Clock clock = nullptr);
-  /// The holder has looked at the lease, and this process writes next.
-  void begin() noexcept { last_s_ = now_s(); }
-  /// Before each write. Error locked if the last one, or begin(), was longest_s ago, and the record
-  /// is not the same any more. Any thread.
+  /// Before each write. Error locked if the last one, or the beginning, was longest_s ago, and the
+  /// record is not the same any more. Any thread.
   void check();
 
  private:

@@ -14,6 +14,7 @@
 #include "storage/forwarding.hpp"
 #include "storage/scratch.hpp"
 #include "support/local_transport.hpp"
+#include "support/memory_storage.hpp"
 #include "support/values.hpp"
 
 namespace sluice::test {
@@ -284,10 +285,40 @@ TEST_F(TwoPrograms, AWriteAfterAPauseLooksAtTheLease) {
   storage_->remove(lease_path());
   const auto next = storage_->lease(left());
   clock_s += storage::LeaseWatch::longest_s + 1;
-  EXPECT_EQ(error_of(write).code(), Code::locked);
-  EXPECT_EQ(content_of(left()), "theirs");
-  file.begin_commit();
-  EXPECT_EQ(error_of(write).code(), Code::ok);
+  for (const double pause_s : {storage::LeaseWatch::longest_s + 1, 0.0, 1.0}) {
+    clock_s += pause_s;
+    EXPECT_EQ(error_of(write).code(), Code::locked) << "nobody has the lease again";
+    EXPECT_EQ(content_of(left()), "theirs");
+  }
+}
+
+/// One that several ranks write at the same time, of a storage that does not tell files apart.
+class Together final : public storage::ForwardingFile {
+ public:
+  explicit Together(std::vector<std::size_t>& calls)
+      : ForwardingFile(storage::make_memory()->open("t", storage::Access::create)), calls_(calls) {}
+  bool is_collective() const override { return true; }
+  storage::FileIdentity identity() override { return {}; }
+  void write_collective(std::span<const storage::WritePiece> pieces) override {
+    calls_.push_back(pieces.size());
+  }
+
+ private:
+  std::vector<std::size_t>& calls_;
+};
+
+TEST_F(TwoPrograms, WhoHasLostTheLeaseDoesNotLeaveTheOtherRanksInACollectiveWrite) {
+  const auto lost = storage_->lease(left());
+  std::vector<std::size_t> calls;
+  commit::ReopenableFile file(*storage_, std::make_unique<Together>(calls));
+  clock_s = 1000;
+  file.watch_lease(left(), [] { return clock_s; });
+  const std::vector<storage::WritePiece> pieces(2);
+  file.write_collective(pieces);
+  storage_->remove(lease_path());
+  clock_s += storage::LeaseWatch::longest_s + 1;
+  EXPECT_EQ(error_of([&] { file.write_collective(pieces); }).code(), Code::locked);
+  EXPECT_EQ(calls, (std::vector<std::size_t>{2, 0}));
 }
 
 // -- names that a client of a network file system remembers ---------------------------------------

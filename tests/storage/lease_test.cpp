@@ -447,31 +447,6 @@ TEST(Lease, ARecordThatWasRemovedMeanwhileIsNotTaken) {
   EXPECT_EQ(error_of([&] { make_posix()->lease(path); }).code(), Code::locked);
 }
 
-TEST(Lease, WhoLostItIsTold) {
-  const Scratch scratch;
-  const std::string path = scratch / "out.h5";
-  const auto storage = make_posix();
-  const auto lease = storage->lease(path);
-  EXPECT_EQ(error_of([&] { lease->check(); }).code(), Code::ok);
-  storage->remove(record_of(path));
-  EXPECT_EQ(error_of([&] { lease->check(); }).code(), Code::locked);
-}
-
-// The lock was lost without a sign (a lease of NFS that expired, a mount without locks between
-// nodes), and the next writer got it.
-TEST(Lease, WhoseLockWasLostIsToldOnceAnotherHasIt) {
-  const Scratch scratch;
-  const std::string path = scratch / "out.h5";
-  SystemCalls calls = real_system_calls();
-  calls.lock = [](int, short) { return 0; };  // everybody gets it
-  const auto storage = make_posix(calls);
-  const auto lost = storage->lease(path);
-  const auto next = storage->lease(path);
-  EXPECT_EQ(error_of([&] { lost->check(); }).code(), Code::locked);
-  EXPECT_EQ(error_of([&] { next->check(); }).code(), Code::ok);
-  EXPECT_FALSE(storage->exists(record_of(path) + "-takeover"));
-}
-
 TEST(Lease, OneOfManyThatFindTheRecordOfADeadHolderGetsIt) {
   constexpr int many = 8;
   for (int round = 0; round < 20; ++round) {

@@ -1,9 +1,11 @@
-// Who was stopped in the middle of a step looks at the writer lease before it goes on.
+// Who has lost the writer lease is told; who was stopped in the middle of a step looks at it before
+// it goes on.
 #include "storage/lease_watch.hpp"
 
 #include <gtest/gtest.h>
 
 #include "storage/endings.hpp"
+#include "storage/posix_calls.hpp"
 #include "storage/scratch.hpp"
 #include "storage/storage.hpp"
 
@@ -26,9 +28,6 @@ TEST(LeaseWatch, LooksAtTheRecordAfterAPause) {
   clock_s += LeaseWatch::longest_s - 1;
   EXPECT_EQ(error_of([&] { watch.check(); }).code(), Code::ok) << "without a pause nobody looks";
   clock_s += LeaseWatch::longest_s + 1;
-  watch.begin();
-  EXPECT_EQ(error_of([&] { watch.check(); }).code(), Code::ok) << "its holder has just looked";
-  clock_s += LeaseWatch::longest_s + 1;
   EXPECT_EQ(error_of([&] { watch.check(); }).code(), Code::locked);
   EXPECT_EQ(error_of([&] { watch.check(); }).code(), Code::locked) << "for good";
 }
@@ -39,6 +38,31 @@ TEST(LeaseWatch, WhereThereIsNoRecordNothingFails) {
   LeaseWatch watch(scratch / "out.h5", [] { return clock_s; });
   clock_s += 1000;
   EXPECT_EQ(error_of([&] { watch.check(); }).code(), Code::ok);
+}
+
+TEST(LostLease, WhoLostItIsTold) {
+  const Scratch scratch;
+  const std::string path = scratch / "out.h5";
+  const auto storage = make_posix();
+  const auto lease = storage->lease(path);
+  EXPECT_EQ(error_of([&] { lease->check(); }).code(), Code::ok);
+  storage->remove(lease_path(path));
+  EXPECT_EQ(error_of([&] { lease->check(); }).code(), Code::locked);
+}
+
+// The lock was lost without a sign (a lease of NFS that expired, a mount without locks between
+// nodes), and the next writer got it.
+TEST(LostLease, WhoseLockWasLostIsToldOnceAnotherHasIt) {
+  const Scratch scratch;
+  const std::string path = scratch / "out.h5";
+  SystemCalls calls = real_system_calls();
+  calls.lock = [](int, short) { return 0; };  // everybody gets it
+  const auto storage = make_posix(calls);
+  const auto lost = storage->lease(path);
+  const auto next = storage->lease(path);
+  EXPECT_EQ(error_of([&] { lost->check(); }).code(), Code::locked);
+  EXPECT_EQ(error_of([&] { next->check(); }).code(), Code::ok);
+  EXPECT_FALSE(storage->exists(lease_path(path) + "-takeover"));
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std
       publisher->give_up_store();
       throw;
     }
+    publisher->file_->watch_lease(path);
     return publisher;
   }
   try {

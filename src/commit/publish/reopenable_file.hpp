@@ -44,14 +44,8 @@ class ReopenableFile final : public storage::ForwardingFile {
 
   /// From now on writes look at the lease of `path`, which is held, where the ranks were stopped.
   void watch_lease(const std::string& path, storage::LeaseWatch::Clock clock = nullptr) {
-    if (inner().identity() != storage::FileIdentity{}) {
+    if (storage_.whole_files(path) == nullptr) {  // where there is no record
       watch_ = std::make_unique<storage::LeaseWatch>(path, clock);
-    }
-  }
-  /// The planner of a commit has looked at the lease.
-  void begin_commit() noexcept {
-    if (watch_) {
-      watch_->begin();
     }
   }
 
@@ -69,7 +63,12 @@ class ReopenableFile final : public storage::ForwardingFile {
   }
   bool is_collective() const override { return inner().is_collective(); }
   void write_collective(std::span<const storage::WritePiece> pieces) override {
-    check_lease();
+    try {
+      check_lease();
+    } catch (...) {
+      inner().write_collective({});  // the other ranks are in that call
+      throw;
+    }
     inner().write_collective(pieces);
   }
   void read_collective(std::span<const storage::ReadPiece> pieces) override {

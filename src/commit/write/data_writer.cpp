@@ -187,9 +187,6 @@ void DataWriter::prefill(const layout::CommitPlan& placed, const plan::Plan& who
 }
 
 std::exception_ptr DataWriter::write(const plan::Plan& who, const exec::Work& work) {
-  if (file_ != nullptr) {
-    file_->begin_commit();
-  }
   return exec::failure_of([&] { exec::carry_out(transport_, who, work, buffers_); });
 }
 

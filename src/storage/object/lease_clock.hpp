@@ -6,7 +6,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <ctime>
+
+#include "model/clock.hpp"
 
 namespace sluice::storage {
 
@@ -14,17 +15,7 @@ class LeaseClock {
  public:
   explicit LeaseClock(double stale_after_s) : stale_after_s_(stale_after_s), renewed_s_(now_s()) {}
 
-  static double now_s() noexcept {
-#ifdef CLOCK_BOOTTIME
-    constexpr clockid_t clock = CLOCK_BOOTTIME;  // goes on while the machine sleeps
-#else
-    constexpr clockid_t clock = CLOCK_MONOTONIC;
-#endif
-    constexpr double ns_per_s = 1e9;
-    struct timespec now = {};
-    ::clock_gettime(clock, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / ns_per_s;
-  }
+  static double now_s() noexcept { return model::now_with_sleep_s(); }
 
   double stale_after_s() const noexcept { return stale_after_s_; }
   /// `sent_s`: of now_s(), before the renewal that the store has answered was sent.
