@@ -181,6 +181,8 @@ class MpiioFile final : public File {
   void resize(std::uint64_t bytes) override { posix_->resize(bytes); }
   void set_modified_ns(std::int64_t ns) override { posix_->set_modified_ns(ns); }
   std::int64_t modified_ns() override { return posix_->modified_ns(); }
+  FileIdentity identity() override { return posix_->identity(); }
+  bool is_removed() override { return posix_->is_removed(); }
   void drop_cache() override { posix_->drop_cache(); }
   const std::string& path() const override { return posix_->path(); }
 

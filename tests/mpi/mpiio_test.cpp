@@ -87,6 +87,8 @@ TEST_F(Mpiio, other_verbs_are_those_of_posix) {
     file->set_modified_ns(1'000'000'000'000'000'007);
     EXPECT_EQ(file->modified_ns(), 1'000'000'000'000'000'007);
     EXPECT_EQ(file->path(), path("a"));
+    EXPECT_EQ(file->identity(), make_posix()->open(path("a"), Access::read)->identity());
+    EXPECT_FALSE(file->is_removed());
   }
   storage_->rename(path("a"), path("b"));
   storage_->sync_directory(path("b"));
