@@ -230,6 +230,41 @@ TEST_P(Faulty, AFailedLastStepLeavesTheTimeOfTheCommitBefore) {
   });
 }
 
+// A program that is killed then leaves a file that nobody has changed since.
+TEST_P(Faulty, AFailedStepLeavesTheTimeOfTheCommitBeforeAtOnce) {
+  Ground ground;
+  exec::run_local(ranks, 5, [&](exec::Transport& transport) {
+    File out(detail::open_on(transport, ground.faulty, path, Mode::write, options_of(GetParam())));
+    const Variable v = out.define<double>("v", shape, {.steps = true});
+    const Variable w = out.define<float>("w", holes, {.steps = true, .partial = true, .fill = -1});
+    const auto put_and_wait = [&] {
+      put_step(out, v, w, transport.rank());
+      out.drain(30);
+    };
+    const auto present = [&] { return ground.memory->open(path, storage::Access::read); };
+    put_and_wait();
+    transport.barrier();
+    const std::int64_t committed_ns = present()->modified_ns();
+    const std::uint64_t committed_bytes = present()->size();
+    transport.barrier();
+    if (transport.rank() == 0) {
+      ground.faults->add({.call = Call::sync, .persistent = true, .error_number = EIO});
+    }
+    transport.barrier();
+    EXPECT_THROW(put_and_wait(), Error);  // its data was written
+    transport.barrier();
+    if (present()->size() <= committed_bytes) {  // else it is seen that a step was not finished
+      EXPECT_EQ(present()->modified_ns(), committed_ns);
+    }
+    transport.barrier();
+    if (transport.rank() == 0) {
+      ground.faults->clear();
+    }
+    transport.barrier();
+    out.close();
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Strategies, Faulty, testing::Values("serial", "shared", "forward"),
                          [](const auto& named) { return std::string(named.param); });
 

@@ -72,6 +72,8 @@ class Publisher {
   void settle();
   /// Puts every commit in place. The same error.
   void finish();
+  /// Gives the file the time of its last commit again, which writes of a failed step have changed.
+  void restore_time() noexcept;
   /// Stage 2: metadata in new space. The caller syncs with the data.
   void write_fresh(const layout::MetadataUpdate& update);
   /// Stages 3 to 6, or the first commit. With `synced` the caller has synced file() before, but for
@@ -106,7 +108,6 @@ class Publisher {
   void sync_journal();
   void invalidate_journal();
   void apply(Journal journal) noexcept;
-  void restore_time() noexcept;
 
   storage::Storage& storage_;
   std::string path_;

@@ -105,7 +105,6 @@ void Publisher::give_up_store() noexcept {
   }
 }
 
-/// Writes of a failed step have changed it.
 void Publisher::restore_time() noexcept {
   if (!file_ || is_store_ || !building_.empty() || poisoned()) {
     return;

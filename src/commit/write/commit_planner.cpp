@@ -319,6 +319,8 @@ std::string CommitPlanner::abandon() {
   }
   // What the failed commit wrote must not show through the holes of the next one.
   publisher_->file().resize(planner_->committed_end());
+  // If the program is killed now, recovery must not take that for a change by another one.
+  publisher_->restore_time();
   return publisher_->present_path();
 }
 
