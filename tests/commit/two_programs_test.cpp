@@ -184,6 +184,36 @@ TEST_F(TwoPrograms, JournalsThatWereKeptAreNotReplaced) {
   }
 }
 
+TEST_F(TwoPrograms, AfterManyTheOldestIsReplaced) {
+  const auto kept = [&](int number) {
+    return commit::journal_path(left()) + "-left-" + std::to_string(number);
+  };
+  for (int number = 1; number <= commit::most_left_journals; ++number) {
+    std::ofstream(kept(number)) << number;
+    const auto age = std::chrono::hours(number == 4 ? 9 : 8);
+    fs::last_write_time(kept(number), fs::file_time_type::clock::now() - age);
+  }
+  leave(3);
+  fs::remove(left());
+  const std::string journal = content_of(commit::journal_path(left()));
+  std::string said;
+  set_message_handler([&](const std::string& text) { said += text; });
+  exec::run_local(1, 1, [&](exec::Transport& transport) {
+    Options options = quiet();
+    options.log = Options{}.log;
+    File out(detail::open_on(transport, storage_, left(), Mode::write, options));
+    put_step(out, 7);
+    out.close();
+  });
+  set_message_handler(nullptr);
+  EXPECT_NE(said.find(kept(4)), std::string::npos) << said;
+  EXPECT_NE(said.find("replaces the oldest"), std::string::npos) << said;
+  for (int number = 1; number <= commit::most_left_journals; ++number) {
+    EXPECT_EQ(content_of(kept(number)), number == 4 ? journal : std::to_string(number));
+  }
+  EXPECT_FALSE(fs::exists(kept(commit::most_left_journals + 1)));
+}
+
 TEST_F(TwoPrograms, AFileWhoseJournalIsNotBesideItSaysSo) {
   leave(3);
   const std::string old = scratch_ / "left/old.h5";

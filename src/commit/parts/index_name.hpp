@@ -53,7 +53,7 @@ class IndexName {
   Holder holder_ = Holder::nothing;
   storage::FileIdentity identity_;  ///< of the index that was read or written last
   bool is_new_ = false;
-  std::string left_journal_;  ///< keep_left_journal()
+  LeftJournal left_journal_;  ///< keep_left_journal()
 };
 
 }  // namespace sluice::commit

@@ -115,7 +115,7 @@ class Publisher {
   std::optional<std::int64_t> left_ns_;  ///< left_lease() of the writer before
   std::unique_ptr<storage::Lease> lease_;
   Naming naming_ = Naming::replace;
-  std::string left_journal_;  ///< keep_left_journal()
+  LeftJournal left_journal_;  ///< keep_left_journal()
   ReplacedSet replaced_;      ///< whose index the new file replaces
   std::unique_ptr<ReopenableFile> file_;
   storage::FileIdentity identity_;      ///< of file_, where it is one file

@@ -80,6 +80,31 @@ void look_at_folder(storage::Storage& storage, const std::string& path) noexcept
   }
 }
 
+/// Gives the journal `name` one of the names under which journals are kept: a free one, or that of
+/// the oldest.
+LeftJournal take_left_name(storage::Storage& storage, const std::string& name) {
+  std::string oldest;
+  std::int64_t oldest_ns = 0;
+  for (int number = 1; number <= most_left_journals; ++number) {
+    const std::string kept = name + "-left-" + std::to_string(number);
+    try {
+      storage.rename_new(name, kept);
+      return {kept, false};
+    } catch (const Error& e) {
+      if (e.code() != Code::exists) {
+        throw;
+      }
+    }
+    const std::int64_t kept_ns = time_of(storage, kept);
+    if (oldest.empty() || kept_ns < oldest_ns) {
+      oldest = kept;
+      oldest_ns = kept_ns;
+    }
+  }
+  storage.rename(name, oldest);
+  return {oldest, true};
+}
+
 }  // namespace
 
 bool has_lease(storage::Storage& storage, const std::string& path) {
@@ -133,40 +158,30 @@ Recovery recover(storage::Storage& storage, const std::string& path, bool dry_ru
           done.runs, done.found.changed, done.found.guarded};
 }
 
-std::string keep_left_journal(storage::Storage& storage, const std::string& path) {
+LeftJournal keep_left_journal(storage::Storage& storage, const std::string& path) {
   const std::string name = journal_path(path);
   if (!storage.exists(name) || storage.exists(path) || storage.is_link(name) ||
       open_runs(storage, path) == nullptr) {
     return {};
   }
-  for (int number = 1; number <= most_left_journals; ++number) {
-    const std::string kept = name + "-left-" + std::to_string(number);
-    try {
-      storage.rename_new(name, kept);
-    } catch (const Error& e) {
-      if (e.code() != Code::exists) {
-        throw;
-      }
-      continue;
-    }
-    storage.sync_directory(path);  // it must not come back beside the new file
-    return kept;
-  }
-  throw Error(Code::exists, name + ": is the journal of a file that was moved away, and " +
-                                std::to_string(most_left_journals) + " older ones are beside it (" +
-                                name + "-left-1, ...): remove those that are not needed");
+  LeftJournal kept = take_left_name(storage, name);
+  storage.sync_directory(path);  // it must not come back beside the new file
+  return kept;
 }
 
-std::string opening_notice(const storage::Lease* lease, const std::string& kept) {
+std::string opening_notice(const storage::Lease* lease, const LeftJournal& kept) {
   const std::string of_lease = lease != nullptr ? lease->notice() : std::string();
-  if (kept.empty()) {
+  if (kept.path.empty()) {
     return of_lease;
   }
-  return of_lease + (of_lease.empty() ? "" : "; ") + kept +
+  return of_lease + (of_lease.empty() ? "" : "; ") + kept.path +
          " is the journal of a file that was moved away from this name after its run was killed, "
          "and may have steps that are not in that file yet: rename it to the present name of the "
          "file with .sluice-journal behind it, and run sluice recover on the file; if there is no "
-         "such file, remove it";
+         "such file, remove it" +
+         (kept.has_replaced_another ? "; it replaces the oldest of " +
+                                          std::to_string(most_left_journals) + " such journals"
+                                    : "");
 }
 
 Recovery recover_unattended(storage::Storage& storage, const std::string& given_path,

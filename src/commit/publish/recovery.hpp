@@ -39,14 +39,20 @@ Recovery recover(storage::Storage& storage, const std::string& path, bool dry_ru
 /// Empty: there is none. Call it before taking the lease.
 std::optional<std::int64_t> left_lease(storage::Storage& storage, const std::string& path);
 
+/// A journal that keep_left_journal() has kept.
+struct LeftJournal {
+  std::string path;  ///< empty: there was none
+  bool has_replaced_another = false;
+};
+
 /// For a writer that begins a new file at `path`, and has the lease: a complete journal there whose
 /// file was moved away has steps that are nowhere else. Gives it a name beside, durably, which is
-/// returned; empty: there is none. Error exists after most_left_journals of them.
-std::string keep_left_journal(storage::Storage& storage, const std::string& path);
-inline constexpr int most_left_journals = 100;
+/// returned. After most_left_journals of them it replaces the oldest one.
+LeftJournal keep_left_journal(storage::Storage& storage, const std::string& path);
+inline constexpr int most_left_journals = 10;
 /// What the user should know of an opening: Lease::notice() of a lease, which may be null, and what
-/// to do with the journal `kept`, if that is not empty.
-std::string opening_notice(const storage::Lease* lease, const std::string& kept);
+/// to do with the journal `kept`.
+std::string opening_notice(const storage::Lease* lease, const LeftJournal& kept);
 
 /// Does a writer have the file open, or did one end without closing it? Call it before taking the
 /// lease.
