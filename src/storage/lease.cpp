@@ -206,7 +206,7 @@ class Taker {
       const LeaseHolder holder = is_new ? LeaseHolder{} : read_holder(fd);
       if (holder.by_file && !remove_if_stale(fd)) refuse(holder);
       if (holder.by_file) return nullptr;
-      if (!is_new) return replace(fd);
+      if (!is_new) return replace(record);
       write_record(fd, own_holder(false));
       return std::make_unique<LockLease>(calls_, record.release(), path_, name_);
     }
@@ -283,11 +283,16 @@ class Taker {
   /// Puts a record of this process in the place of that of another one, whose lock this one has. A
   /// new one: a holder that lost its lock and lives (a lease of NFS that expired, a mount without
   /// locks between nodes) sees that the name is not its record's any more. The old one stays open
-  /// meanwhile, so that its number is not used again. nullptr: something changed meanwhile.
-  std::unique_ptr<Lease> replace(int fd) {
+  /// meanwhile, so that its number is not used again. Where it may not be removed (another user's
+  /// in a sticky folder), it is written over. nullptr: something changed meanwhile.
+  std::unique_ptr<Lease> replace(Descriptor& record) {
     const Takeover mine(*this);
-    if (!is_current(fd, name_)) return nullptr;
-    if (::unlink(name_.c_str()) != 0) fail(errno);
+    if (!is_current(record.get(), name_)) return nullptr;
+    if (calls_.unlinkat(AT_FDCWD, name_.c_str(), 0) != 0) {
+      if (errno != EPERM && errno != EACCES) fail(errno);
+      write_record(record.get(), own_holder(false));
+      return std::make_unique<LockLease>(calls_, record.release(), path_, name_);
+    }
     Descriptor made(open(name_, O_RDWR | O_CREAT | O_EXCL));
     if (made.get() < 0 && errno == EEXIST) return nullptr;
     if (made.get() < 0) fail(errno);

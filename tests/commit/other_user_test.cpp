@@ -1,6 +1,7 @@
 // A user who may write a file, but does not own it, appends to it: only the owner of a file may set
 // its time of modification, which must not be a failure.
 #include <filesystem>
+#include <fstream>
 #include <grp.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -89,6 +90,32 @@ TEST_P(OtherUser, AppendsToAFileThatItMayWrite) {
     EXPECT_EQ(status, 0);
     expect({1, 2});
   }
+}
+
+/// A folder such as /tmp, in which nobody removes what is another user's: here the record of the
+/// lease of a run that was killed.
+TEST_P(OtherUserInPlace, AppendsInAStickyFolder) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs a second user, whom only root can be";
+  write(storage::make_posix().get(), Mode::write, 1, Durability::step);
+  open_to_all();
+  const std::string record = path() + ".sluice-lease";
+  std::ofstream(record) << "host other, process 7\nsluice-lease 1 kernel-x 1 7 99 lock\n";
+  fs::permissions(record, fs::perms{0666});
+  fs::permissions(scratch_.folder(), fs::perms{01777});
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::umask(0);
+    const bool changed =
+        ::setgroups(0, nullptr) == 0 && ::setgid(nobody) == 0 && ::setuid(nobody) == 0;
+    const Error error =
+        error_of([&] { write(storage::make_posix().get(), Mode::append, 2, Durability::step); });
+    if (error.code() != Code::ok) fprintf(stderr, "%s\n", error.what());
+    ::_exit(changed && error.code() == Code::ok ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  expect({1, 2});
 }
 
 /// A drop-box: its folder may be written and searched, but not listed.
