@@ -20,7 +20,8 @@ set(SLUICE_DRIVER_SOURCES
   src/storage/file_system.cpp src/storage/lease.cpp src/storage/lease_record.cpp
   src/storage/named_file.cpp
   src/storage/own_process.cpp src/storage/permissions.cpp src/storage/place.cpp
-  src/storage/posix.cpp src/storage/size_limit.cpp src/storage/small_file.cpp
+  src/storage/posix.cpp src/storage/posix_folders.cpp
+  src/storage/size_limit.cpp src/storage/small_file.cpp
   src/storage/storage.cpp src/storage/sync_beside.cpp src/storage/writeback.cpp)
 list(TRANSFORM SLUICE_DRIVER_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/)
 

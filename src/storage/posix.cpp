@@ -112,18 +112,6 @@ namespace {
 constexpr const char* special_text =
     "is neither a file nor a folder (a pipe, a socket or a device): check the path";
 
-/// A folder that may be written, but not read, cannot be opened for a sync: the whole file system
-/// is synced, by a nameless file in the folder or, where there are none, by that at `place`.
-void sync_around_unreadable(const SystemCalls& calls, const Place& folder, const Place& place,
-                            const std::string& path) {
-  int fd = open_descriptor(calls, folder, O_TMPFILE | O_RDWR, S_IRUSR | S_IWUSR);
-  if (fd < 0) fd = open_descriptor(calls, place, O_RDONLY | O_NOFOLLOW);
-  if (fd < 0) throw system_error(path, describe(Call::sync_directory), EACCES);
-  const int problem = ::syncfs(fd) == 0 ? 0 : errno;
-  calls.close(fd);
-  if (problem != 0) throw system_error(path, describe(Call::sync_directory), problem);
-}
-
 }  // namespace
 
 PosixFile::PosixFile(const SystemCalls& calls, const Place& place, std::string path, Access access)
@@ -362,11 +350,19 @@ void PosixStorage::rename_new(const std::string& from, const std::string& to) {
                             new_place.name(), RENAME_NOREPLACE);
   });
   if (result == 0) return;
-  if (errno == EINVAL || errno == ENOSYS) {  // the file system does not know how
-    Storage::rename_new(from, to);
+  if (errno != EINVAL && errno != ENOSYS) throw system_error(from, "rename to " + to, errno);
+  // The file system does not know how, such as NFS. A link is never put in the place of a file.
+  if (::linkat(old_place.folder(), old_place.name(), new_place.folder(), new_place.name(), 0) !=
+      0) {
+    if (errno == EEXIST) throw system_error(from, "rename to " + to, errno);
+    Storage::rename_new(from, to);  // a folder, or a file system without links
     return;
   }
-  throw system_error(from, "rename to " + to, errno);
+  if (calls_.unlinkat(old_place.folder(), old_place.name(), 0) != 0) {
+    const int problem = errno;
+    ::unlinkat(new_place.folder(), new_place.name(), 0);
+    throw system_error(from, "rename to " + to, problem);
+  }
 }
 
 void PosixStorage::remove(const std::string& path) {
@@ -416,72 +412,6 @@ bool PosixStorage::remove_if(const std::string& path,
   }
   if (::unlinkat(folder, name.c_str(), 0) == 0) return true;
   throw system_error(path, describe(Call::remove), errno);
-}
-
-std::vector<std::string> PosixStorage::list(const std::string& path) {
-  std::error_code problem;
-  std::vector<std::string> names;
-  std::filesystem::directory_iterator next(path, problem);
-  for (; !problem && next != std::filesystem::directory_iterator(); next.increment(problem)) {
-    names.push_back(next->path().filename().string());
-  }
-  if (problem) throw system_error(path, describe(Call::list), problem.value());
-  return names;
-}
-
-void PosixStorage::remove_folder(const std::string& path) {
-  const Place place = place_of(path);
-  std::error_code problem;
-  std::string in_folder = path;
-  if (place.folder() != AT_FDCWD) {
-    // Relative to an open folder, through its descriptor. No link in it is followed.
-    const std::string opened = "/proc/self/fd/" + std::to_string(place.folder());
-    struct stat status = {};
-    if (::stat(opened.c_str(), &status) != 0) {  // a missing path would count as removed
-      throw Error(Code::io, path + ": " + describe(Call::remove_folder) + " failed: " + opened +
-                                " is not there: mount /proc");
-    }
-    in_folder = opened + "/" + place.name();
-  }
-  std::filesystem::remove_all(in_folder, problem);
-  if (problem) throw system_error(path, describe(Call::remove_folder), problem.value());
-}
-
-void PosixStorage::make_folder(const std::string& path) {
-  if (confined_.make_folders(path)) return;
-  std::error_code problem;
-  std::filesystem::create_directories(path, problem);
-  if (problem) throw system_error(path, describe(Call::make_folder), problem.value());
-}
-
-void PosixStorage::make_folder_like(const std::string& path, const std::string& model) {
-  const std::optional<Permissions> permissions = permissions_of(place_of(model), model);
-  make_folder(folder_of(path));
-  const Place place = place_of(path);
-  if (::mkdirat(place.folder(), place.name(), permissions ? S_IRWXU : 0777) != 0) {
-    throw system_error(path, describe(Call::make_folder), errno);
-  }
-  if (!permissions) return;
-  const int fd = open_descriptor(calls_, place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  if (fd < 0) throw system_error(path, describe(Call::make_folder), errno);
-  give_permissions(fd, *permissions);
-  calls_.close(fd);
-}
-
-void PosixStorage::sync_directory(const std::string& path) {
-  const Place folder = place_of(folder_of(path));
-  const int fd = open_descriptor(calls_, folder, O_RDONLY | O_DIRECTORY);
-  if (fd < 0 && errno == EACCES) {
-    sync_around_unreadable(calls_, folder, place_of(path), path);
-    return;
-  }
-  if (fd < 0) throw system_error(path, describe(Call::sync_directory), errno);
-  const int problem = calls_.fsync(fd) == 0 ? 0 : errno;
-  calls_.close(fd);
-  // EINVAL: a file system without this sync (its server keeps directories durable by itself).
-  if (problem != 0 && problem != EINVAL) {
-    throw system_error(path, describe(Call::sync_directory), problem);
-  }
 }
 
 std::unique_ptr<Lease> PosixStorage::lease(const std::string& path) {

@@ -1,12 +1,13 @@
 // What every storage must do, tested on each of them.
 #include <algorithm>
 #include <cerrno>
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <memory>
+#include <stdio.h>
 #include <string>
-#include <unistd.h>
 
+#include "storage/named_file.hpp"
+#include "storage/posix_calls.hpp"
 #include "storage/scratch.hpp"
 #include "storage/storage.hpp"
 #include "support/faulty_storage.hpp"
@@ -181,8 +182,6 @@ TEST_P(Conformance, ARenameToANewNameReplacesNothing) {
             Code::not_found);
 }
 
-TEST_P(Conformance, RemovedFilesLiveWhileTheyAreOpen) {
-  put(path(), "first");
 TEST_P(Conformance, ANameLeadsToTheFileThatWasOpenedByIt) {
   const auto file = storage_->open(path("a"), Access::create);
   const auto other = storage_->open(path("b"), Access::create);
@@ -197,6 +196,8 @@ TEST_P(Conformance, ANameLeadsToTheFileThatWasOpenedByIt) {
   EXPECT_EQ(error_of([&] { identity_at(path(std::string(300, 'x'))); }).code(), Code::io);
 }
 
+TEST_P(Conformance, RemovedFilesLiveWhileTheyAreOpen) {
+  put(path(), "first");
   auto file = storage_->open(path(), Access::read_write);
   storage_->remove(path());
   EXPECT_FALSE(storage_->exists(path()));
@@ -272,6 +273,52 @@ INSTANTIATE_TEST_SUITE_P(Each, Conformance,
                          testing::Values("posix", "writeback", "direct", "memory", "recording",
                                          "faulty"),
                          [](const auto& which) { return std::string(which.param); });
+
+int replacing_renames = 0;
+
+/// A file system that cannot rename in this way, such as NFS.
+std::shared_ptr<Storage> without_noreplace() {
+  SystemCalls calls = real_system_calls();
+  calls.renameat2 = [](int, const char*, int, const char*, unsigned) {
+    errno = EINVAL;
+    return -1;
+  };
+  // A file that another program makes before this moment would be replaced.
+  calls.renameat = [](int from_folder, const char* from, int to_folder, const char* to) {
+    ++replacing_renames;
+    return ::renameat(from_folder, from, to_folder, to);
+  };
+  return make_posix(calls);
+}
+
+TEST(NewName, ReplacesNothingWhereOnlyLinksAreExclusive) {
+  const Scratch scratch;
+  const auto storage = without_noreplace();
+  storage->open(scratch / "a", Access::create)->write(0, bytes_of("a"));
+  storage->open(scratch / "b", Access::create);
+  EXPECT_EQ(error_of([&] { storage->rename_new(scratch / "a", scratch / "b"); }).code(),
+            Code::exists);
+  EXPECT_EQ(storage->open(scratch / "b", Access::read)->size(), 0u);
+  const FileIdentity identity = storage->open(scratch / "a", Access::read)->identity();
+  storage->rename_new(scratch / "a", scratch / "free");
+  EXPECT_EQ(replacing_renames, 0);
+  EXPECT_FALSE(storage->exists(scratch / "a"));
+  EXPECT_EQ(identity_at(scratch / "free"), identity);
+  EXPECT_EQ(error_of([&] { storage->rename_new(scratch / "a", scratch / "c"); }).code(),
+            Code::not_found);
+}
+
+TEST(NewName, AFolderGetsOneToo) {
+  const Scratch scratch;
+  const auto storage = without_noreplace();
+  storage->make_folder(scratch / "a");
+  storage->make_folder(scratch / "b");
+  EXPECT_EQ(error_of([&] { storage->rename_new(scratch / "a", scratch / "b"); }).code(),
+            Code::exists);
+  storage->rename_new(scratch / "a", scratch / "free");
+  EXPECT_FALSE(storage->exists(scratch / "a"));
+  EXPECT_TRUE(storage->exists(scratch / "free"));
+}
 
 TEST(Make, KnowsItsNames) {
   EXPECT_STREQ(make("posix")->name(), "posix");
