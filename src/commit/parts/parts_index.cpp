@@ -170,7 +170,6 @@ void PartsIndex::set_attribute(const model::Attribute& attribute) {
 std::uint64_t PartsIndex::commit(const std::vector<model::Definition>& definitions,
                                  const FileCommit& commit, const std::vector<PartNews>& news,
                                  std::uint64_t keep, const std::vector<std::uint32_t>& shared) {
-  name_.check();
   PartSet set = set_;
   std::map<Key, Last> last = last_;
   for (std::size_t v = set.variables.size(); v < definitions.size(); ++v) {

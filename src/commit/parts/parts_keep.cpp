@@ -182,6 +182,9 @@ bool PartsIndex::forget_parts(const std::vector<std::size_t>& lost) {
 }
 
 void PartsIndex::remove_dropped(bool all) noexcept {
+  if (!all && older_.empty()) {
+    return;
+  }
   try {
     name_.check();
   } catch (const std::exception&) {
