@@ -9,6 +9,7 @@
 #include "layout/formats/stores.hpp"
 #include "layout/local_files.hpp"
 #include "layout/zarr/manifest.hpp"
+#include "support/faulty_storage.hpp"
 #include "support/recording_storage.hpp"
 
 namespace sluice::test {
@@ -293,6 +294,45 @@ TEST_F(Zarr, DamageNamesTheVariableAndTheChunk) {
   // A truncated shard.
   put_object(name, {whole.begin(), whole.begin() + 10});
   expect_error(reading(), Code::truncated, {"g/v", "c.0.1.0"});
+}
+
+// What could not be looked up is not remembered as nothing.
+TEST_F(Zarr, AnObjectThatCouldNotBeAskedForIsAskedForAgain) {
+  write(Mode::write, 5, 1);
+  const auto faults = std::make_shared<storage::Faults>();
+  const auto faulty = std::make_shared<storage::FaultyStorage>(files_.storage(), faults);
+  files_.run(1, [&](exec::Transport& transport) {
+    File in(detail::open_on(transport, faulty, path, Mode::read, {}));
+    faults->add({.call = storage::Call::exists, .path_part = "g/v/c"});
+    std::int32_t got = -1;
+    const auto get = [&] {
+      in.get<std::int32_t>(in.find("g/v"), &got, {.start = {9, 7}, .count = {1, 1}}, 0);
+    };
+    EXPECT_THROW(get(), Error);
+    EXPECT_EQ(faults->fired(), 1u);
+    get();
+    EXPECT_EQ(got, 5);
+  });
+}
+
+TEST_F(Zarr, AReferenceToNothingIsAnErrorEachTime) {
+  files_.put_text("r.json", R"({"version": 1, "refs": {
+    ".zgroup": "{\"zarr_format\": 2}",
+    "v/.zarray": {"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "|u1",
+      "fill_value": 7, "order": "C", "filters": null, "compressor": null},
+    "v/0": ["gone.bin"]}})");
+  files_.run(1, [&](exec::Transport& transport) {
+    File in = files_.open(transport, "r.json", Mode::read);
+    std::vector<std::uint8_t> got(2);
+    for (int tries = 0; tries < 3; ++tries) {
+      try {
+        in.get<std::uint8_t>(in.find("v"), got.data(), {}, 0);
+        ADD_FAILURE() << "no error";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Code::not_found) << error.what();
+      }
+    }
+  });
 }
 
 TEST_F(Zarr, ARootThatIsNoneIsRefused) {

@@ -114,15 +114,15 @@ ZarrCatalog::Object& ZarrCatalog::object_at(std::uint32_t variable, const Dims& 
     known_variable_ = variable;
   }
   const std::string name = key_of(manifest_, variable, chunk_at);
-  const auto [at, is_new] = objects_.try_emplace(name);
-  Object& object = at->second;
-  if (is_new) {
-    object.segment.name = name;
-    object.segment.length = object.segment.file_bytes = file_.object_bytes(name).value_or(0);
-    object.segment.address = new_addresses(object.segment.length);
-    file_.map({&object.segment, 1});
+  if (const auto known = objects_.find(name); known != objects_.end()) {
+    return known->second;
   }
-  return object;
+  Object object;
+  object.segment.name = name;
+  object.segment.length = object.segment.file_bytes = file_.object_bytes(name).value_or(0);
+  object.segment.address = new_addresses(object.segment.length);
+  file_.map({&object.segment, 1});
+  return objects_.emplace(name, std::move(object)).first->second;  // known once all succeeded
 }
 
 void ZarrCatalog::read_index(std::uint32_t variable, const Array& array, std::uint64_t count,

@@ -29,21 +29,21 @@ std::string key_of(const Manifest& manifest, std::uint32_t variable, const Dims&
 }
 
 const storage::Segment& ReferencedChunks::file_named(const std::string& name) {
-  const auto [at, is_new] = files_.try_emplace(name);
-  storage::Segment& segment = at->second;
-  if (is_new) {
-    const auto bytes = file_.object_bytes(name);
-    if (!bytes) {
-      throw Error(Code::not_found, file_.path() + ": a reference to " + name +
-                                       ", which is not there: a relative path begins at the folder "
-                                       "of the reference file");
-    }
-    segment.name = name;
-    segment.length = segment.file_bytes = *bytes;
-    segment.address = new_addresses(*bytes);
-    file_.map({&segment, 1});
+  if (const auto known = files_.find(name); known != files_.end()) {
+    return known->second;
   }
-  return segment;
+  const auto bytes = file_.object_bytes(name);
+  if (!bytes) {
+    throw Error(Code::not_found, file_.path() + ": a reference to " + name +
+                                     ", which is not there: a relative path begins at the folder "
+                                     "of the reference file");
+  }
+  storage::Segment segment;
+  segment.name = name;
+  segment.length = segment.file_bytes = *bytes;
+  segment.address = new_addresses(*bytes);
+  file_.map({&segment, 1});
+  return files_.emplace(name, std::move(segment)).first->second;  // known only once all succeeded
 }
 
 std::optional<FoundChunk> ReferencedChunks::find(const std::string& key) {
