@@ -1,6 +1,5 @@
 #include "commit/parts/index_name.hpp"
 
-#include "sluice/error.hpp"
 #include "storage/named_file.hpp"
 
 namespace sluice::commit {
@@ -12,7 +11,7 @@ void IndexName::begin(bool is_new) {
   is_new_ = is_new;
   holder_ = storage_.exists(path_) ? Holder::another : Holder::nothing;
   if (is_new && holder_ != Holder::nothing) {
-    throw Error(Code::exists, path_ + ": exists already: choose another name or Mode::write");
+    throw taken_error(path_);
   }
   if (holder_ == Holder::nothing) {
     left_journal_ = keep_left_journal(storage_, path_);

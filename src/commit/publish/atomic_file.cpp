@@ -5,6 +5,10 @@
 
 namespace sluice::commit {
 
+Error taken_error(const std::string& path) {
+  return {Code::exists, path + ": exists already: choose another name or Mode::write"};
+}
+
 Error in_doubt(const Error& e) {
   return {e.code(),
           std::string(e.what()) +

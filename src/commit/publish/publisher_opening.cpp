@@ -26,7 +26,7 @@ std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std
   const bool is_there =
       storage.exists(path) || (format.is_store() && layout::is_put_aside(storage, path));
   if (naming == Naming::refuse && is_there) {
-    throw Error(Code::exists, path + ": exists already: choose another name or Mode::write");
+    throw taken_error(path);
   }
   publisher->naming_ = naming;
   if (format.is_store()) {

@@ -1,4 +1,4 @@
-// Turns a commit into jobs for the writers: portions for the executor, fill values, syncs; owns
+// Turns a commit into jobs for the writers: portions for the flows, fill values, syncs; owns
 // this rank's descriptor of the file and its staging.
 //
 // Invariants: every rank that has the file open for data has file(); jobs for the writer thread are

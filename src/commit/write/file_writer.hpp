@@ -45,7 +45,7 @@ class FileWriter {
   /// The variables of the file, existing and planned: those of an appended one first.
   const FileVariables& variables() const noexcept { return variables_; }
   bool poisoned() const noexcept { return poisoned_; }
-  /// On rank 0: Lease::notice() of the lease.
+  /// On rank 0: as Publisher::opening_notice().
   std::string opening_notice() const;
   /// On rank 0, of the last commit: its stamp in the file's log.
   std::int64_t modified_ns() const noexcept { return planner_ ? planner_->modified_ns() : 0; }
