@@ -78,8 +78,6 @@ void CommittedFile::undo_creation() noexcept {
   }
 }
 
-void CommittedFile::require_place() { claim_.require_place(present_path(), file_.file()); }
-
 void CommittedFile::require_sound() const {
   require_sound_data(path_, state_.poisoned, file_.has_lost_data(), lost_);
 }
@@ -208,6 +206,10 @@ void CommittedFile::commit(bool closing) {
     }
     take_name(synced);
   }
+  finish_commit();
+}
+
+void CommittedFile::finish_commit() {
   ++commits_;
   state_.dirty = state_.keeps_fresh = state_.keeps_some = false;
   claim_.note_commit();

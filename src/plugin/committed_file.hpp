@@ -86,8 +86,9 @@ class CommittedFile {
   void undo_creation() noexcept;
   bool is_removed() { return building_.empty() && claim_.is_removed(path_, file_.file()); }
   /// To be called before anything is written.
-  void require_place();
+  void require_place() { claim_.require_place(present_path(), file_.file()); }
   void require_sound() const;
+  void finish_commit();
   void sync_data();
   void renew();
   void write_in_child(std::uint64_t offset, std::span<const std::byte> bytes);
