@@ -1,5 +1,6 @@
 // Files that are destroyed during exception unwinding: ended steps are in the file.
 #include <chrono>
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <stdexcept>
 #include <string>
@@ -122,6 +123,9 @@ void write_two_and_throw(Rank& rank, const std::string& path) {
 SLUICE_BEHAVIOUR(unwinding, of_one_rank_with_two_files_keeps_nobody_waiting) {
   if (world.cell().storage == "mpiio") {
     return;  // dropping a file calls MPI_File_close, which waits for the other ranks
+  }
+  if (world.cell().strategy == "forward" && std::getenv("SLUICE_RANKS_PER_NODE") != nullptr) {
+    return;  // ended steps reach the writers of other nodes within the calls of all ranks (the FAQ)
   }
   const std::string path = world.path("two");
   world.run([&](Rank& rank) { write_two_and_throw(rank, path); });
