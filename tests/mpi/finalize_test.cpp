@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <mpi.h>
 #include <optional>
+#include <sluice/checkpoint.hpp>
 #include <sluice/session.hpp>
 #include <sluice/sluice.hpp>
 #include <string>
@@ -216,6 +217,8 @@ int main(int argc, char** argv) {
     program.leave_reading();
     program.leave_closed();
     program.leave_sessions();
+    Checkpoint closed(MPI_COMM_WORLD, (folder / "closed.h5").string());
+    closed.close();
     // Threads may open files in another order on each rank; here one does.
     std::string order;
     std::optional<exec::AtFinalize> first;

@@ -31,6 +31,9 @@ CheckpointImpl::CheckpointImpl(OpenContext context, const std::string& path,
   begin(std::move(context.settings));
   if (context.uses_mpi) {
     at_finalize_.emplace(path_, [this] {
+      if (!is_open()) {
+        return;
+      }
       try {
         transport_->barrier_within(exec::AtFinalize::longest_wait_s);
         close();
