@@ -130,7 +130,7 @@ void append_row(std::string& text, const DisplacementRow& row, const Grid& grid)
     text.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, number).ptr);
     text += ' ';
   }
-  for (const double value : row.value) {
+  for (const double& value : row.value) {
     text.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value,
                                       std::chars_format::scientific, digits)
                             .ptr);
