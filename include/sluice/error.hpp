@@ -42,7 +42,7 @@ enum class Code : int {
   // what happened between ranks
   timeout = 40,      ///< A rank did not come within Options::timeout_s.
   divergent = 41,    ///< Ranks called a collective with different arguments.
-  over_budget = 42,  ///< One item alone exceeds Options::budget_bytes.
+  over_budget = 42,  ///< What has to be held at once exceeds Options::budget_bytes.
   mpi = 43,          ///< MPI failed, or the process has no MPI that fits.
   internal = 50,     ///< A broken invariant of the library itself; please report it.
 };

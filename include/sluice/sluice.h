@@ -107,7 +107,7 @@ enum {
   /* what happened between ranks */
   SLUICE_ERROR_TIMEOUT = 40,     /**< A rank did not come in time. */
   SLUICE_ERROR_DIVERGENT = 41,   /**< Ranks called a collective with different arguments. */
-  SLUICE_ERROR_OVER_BUDGET = 42, /**< One item alone exceeds the staging budget. */
+  SLUICE_ERROR_OVER_BUDGET = 42, /**< What has to be held at once exceeds the budget. */
   SLUICE_ERROR_MPI = 43,         /**< MPI failed, or the process has no MPI that fits. */
   SLUICE_ERROR_INTERNAL = 50     /**< A broken invariant of the library; please report it. */
 };
