@@ -13,6 +13,7 @@
 #include <new>
 #include <string>
 
+#include "layout/hdf5/signature.hpp"
 #include "plugin/access_list.hpp"
 #include "plugin/driver_storage.hpp"
 #include "plugin/hdf5_abi.hpp"
@@ -172,12 +173,12 @@ abi::Status read_bytes(abi::File* file, int, abi::Id, abi::Address address, std:
 /// Is it a superblock that says that the file is being written for SWMR? HDF5 asks no driver
 /// whether that is possible where a program switches it on.
 bool begins_swmr(const void* bytes, std::size_t size) {
-  constexpr unsigned char signature[] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+  using layout::hdf5::signature;
   constexpr std::size_t flags_at = 11;
   constexpr unsigned char swmr = 0x04;
   const auto* front = static_cast<const unsigned char*>(bytes);
-  return size > flags_at && std::memcmp(front, signature, sizeof signature) == 0 &&
-         front[sizeof signature] >= 3 && (front[flags_at] & swmr) != 0;
+  return size > flags_at && std::memcmp(front, signature.data(), signature.size()) == 0 &&
+         front[signature.size()] >= 3 && (front[flags_at] & swmr) != 0;
 }
 
 abi::Status write_bytes(abi::File* file, int, abi::Id, abi::Address address, std::size_t size,

@@ -4,12 +4,11 @@
 #include <exception>
 #include <iterator>
 
+#include "layout/hdf5/signature.hpp"
+
 namespace sluice::plugin {
 
 namespace {
-
-constexpr std::array<unsigned char, 8> signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
-constexpr std::uint64_t first_behind_user_block = 512;
 
 /// Calls `action` with the places in both ranges, and the number of bytes.
 template <class Action>
@@ -28,10 +27,11 @@ std::span<const std::byte> HeldSignature::without(std::uint64_t offset,
                                                   std::span<const std::byte> bytes,
                                                   std::vector<std::byte>& room) {
   const std::uint64_t end = offset + bytes.size();
-  const std::span<const std::byte> wanted = std::as_bytes(std::span(signature));
-  for (std::uint64_t at = 0; at + wanted.size() <= end;
-       at = std::max(first_behind_user_block, 2 * at)) {
-    if (at >= offset && std::ranges::equal(bytes.subspan(at - offset, wanted.size()), wanted)) {
+  using layout::hdf5::signature;
+  for (std::uint64_t at = 0; at + signature.size() <= end;
+       at = layout::hdf5::next_signature_place(at)) {
+    if (at >= offset &&
+        std::ranges::equal(bytes.subspan(at - offset, signature.size()), signature)) {
       held_.try_emplace(at);
     }
   }

@@ -7,16 +7,15 @@
 namespace sluice::commit {
 
 std::optional<Superblock> find_superblock(storage::File& file) {
-  constexpr std::array<char, 7> rest{'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
-  constexpr std::uint64_t first_behind_user_block = 512;
+  using layout::hdf5::signature;
   const std::uint64_t size = file.size();
-  for (std::uint64_t at = 0; at < size; at = std::max(first_behind_user_block, 2 * at)) {
-    std::array<std::byte, 1 + rest.size()> first{};
+  for (std::uint64_t at = 0; at < size; at = layout::hdf5::next_signature_place(at)) {
+    std::array<std::byte, signature.size()> first{};
     if (file.read(at, first) != first.size()) {
       break;
     }
     const bool is_either = first[0] == spoiled_byte || first[0] == signature_byte;
-    if (is_either && std::memcmp(&first[1], rest.data(), rest.size()) == 0) {
+    if (is_either && std::equal(first.begin() + 1, first.end(), signature.begin() + 1)) {
       return Superblock{at, first[0] == spoiled_byte};
     }
   }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "layout/hdf5/signature.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::commit {
@@ -18,7 +19,7 @@ struct Superblock {
 /// file of another format, or an empty one.
 std::optional<Superblock> find_superblock(storage::File& file);
 
-inline constexpr std::byte signature_byte{0x89};
+inline constexpr std::byte signature_byte = layout::hdf5::signature[0];
 inline constexpr std::byte spoiled_byte{0x00};
 
 /// Removes the guard, if it is there, from bytes of the file from `offset` on.

@@ -1,13 +1,11 @@
 #include "layout/hdf5/signature.hpp"
 
-#include <array>
 #include <cstring>
 
 namespace sluice::layout::hdf5 {
 
 namespace {
 
-constexpr std::array<unsigned char, 8> signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
 constexpr auto newest_superblock = std::byte{3};
 
 bool is_signature(const std::byte* bytes) {
@@ -18,7 +16,7 @@ bool is_signature(const std::byte* bytes) {
 
 bool has_signature(storage::File& file) {
   const std::uint64_t size = file.size();
-  for (std::uint64_t at = 0; at + signature.size() <= size; at = at == 0 ? 512 : at * 2) {
+  for (std::uint64_t at = 0; at + signature.size() <= size; at = next_signature_place(at)) {
     std::array<std::byte, signature.size()> bytes{};
     if (file.read(at, bytes) == bytes.size() && is_signature(bytes.data())) {
       return true;
