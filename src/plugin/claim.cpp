@@ -2,7 +2,8 @@
 
 #include <utility>
 
-#include "storage/endings.hpp"
+#include "plugin/guarded_file.hpp"
+#include "plugin/refused_flushes.hpp"
 #include "storage/named_file.hpp"
 
 namespace sluice::plugin {
@@ -25,18 +26,20 @@ bool Claim::has_lease() const noexcept {
   }
 }
 
-void Claim::require_place(const std::string& present_path, storage::File& file) {
-  if (is_removed(present_path, file)) {
-    return;
+bool Claim::require_place(const std::string& present_path, const GuardedFile& file) {
+  const bool is_there = storage::is_at(storage_, present_path, file.identity());
+  if (!is_there && is_removed(present_path, file)) {
+    return false;
   }
   require_lease();
-  if (!storage::is_at(storage_, present_path, file.identity())) {
+  if (!is_there) {
     throw moved_error(path_);
   }
   has_looked_ = true;
+  return true;
 }
 
-bool Claim::has_place(const std::string& present_path, storage::File& file) noexcept {
+bool Claim::has_place(const std::string& present_path, const GuardedFile& file) noexcept {
   try {
     return has_lease() && storage::is_at(storage_, present_path, file.identity());
   } catch (const std::exception&) {
@@ -44,21 +47,15 @@ bool Claim::has_place(const std::string& present_path, storage::File& file) noex
   }
 }
 
-void Claim::require_place_once(const std::string& present_path, storage::File& file) {
+void Claim::require_place_once(const std::string& present_path, const GuardedFile& file) {
   if (!has_looked_ || !has_lease()) {
     require_place(present_path, file);
   }
 }
 
-bool Claim::is_removed(const std::string& present_path, storage::File& file) {
-  return file.is_removed() && !storage_.exists(present_path) && !storage_.is_link(present_path);
-}
-
-Error moved_error(const std::string& path) {
-  return storage::moved_error(
-      path, ". If there is " + storage::journal_path(path) +
-                " after the close, give it the new name of the file as well, and run sluice "
-                "recover");
+bool Claim::is_removed(const std::string& present_path, const GuardedFile& file) {
+  return file.file().is_removed() && !storage_.exists(present_path) &&
+         !storage_.is_link(present_path);
 }
 
 }  // namespace sluice::plugin

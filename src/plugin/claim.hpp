@@ -7,10 +7,11 @@
 #include <memory>
 #include <string>
 
-#include "sluice/error.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::plugin {
+
+class GuardedFile;
 
 class Claim {
  public:
@@ -20,14 +21,14 @@ class Claim {
   /// Error locked.
   void require_lease() const;
   bool has_lease() const noexcept;
-  /// It has the lease, and `file` is at `present_path` or it is_removed(), perhaps
-  /// with its lease. Error locked, changed_outside.
-  void require_place(const std::string& present_path, storage::File& file);
-  bool has_place(const std::string& present_path, storage::File& file) noexcept;
+  /// It has the lease, and `file` is at `present_path`: true. False: it is_removed(), perhaps with
+  /// its lease. Error locked, changed_outside.
+  bool require_place(const std::string& present_path, const GuardedFile& file);
+  bool has_place(const std::string& present_path, const GuardedFile& file) noexcept;
   /// As require_place(), which is one look for all writes since the last commit.
-  void require_place_once(const std::string& present_path, storage::File& file);
+  void require_place_once(const std::string& present_path, const GuardedFile& file);
   /// `file` was removed, and no other one is at its path.
-  bool is_removed(const std::string& present_path, storage::File& file);
+  bool is_removed(const std::string& present_path, const GuardedFile& file);
   void note_commit() noexcept { has_looked_ = false; }
   void release() noexcept { lease_.reset(); }
 
@@ -37,8 +38,5 @@ class Claim {
   std::unique_ptr<storage::Lease> lease_;  ///< null where the storage has none
   bool has_looked_ = false;                ///< since the last commit
 };
-
-/// Error changed_outside of a file that is not at its path any more.
-Error moved_error(const std::string& path);
 
 }  // namespace sluice::plugin

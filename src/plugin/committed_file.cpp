@@ -140,7 +140,7 @@ void CommittedFile::write_through(std::uint64_t offset, std::span<const std::byt
   if (!state_.keeps_fresh && !is_kept && !held_.touches(offset, bytes.size())) {
     try {
       // Where the file ended at the last commit another writer may have appended.
-      claim_.require_place_once(present_path(), file_.file());
+      claim_.require_place_once(present_path(), file_);
       file_.write(offset, bytes);
       return;
     } catch (const Error& e) {
@@ -169,11 +169,8 @@ void CommittedFile::commit(bool closing) {
     return;
   }
   state_.dirty = state_.dirty || (closing && state_.deferred);
-  if (state_.dirty || pending_) {
-    if (is_removed()) {
-      return;  // only this program reads it, and with what is held
-    }
-    require_place();
+  if ((state_.dirty || pending_) && !require_place() && building_.empty()) {
+    return;  // only this program reads it, and with what is held
   }
   require_sound();
   if (!state_.dirty && !pending_) {
@@ -245,11 +242,9 @@ void CommittedFile::renew() {
 
 void CommittedFile::take_name(bool synced) {
   require_place();  // the sync of the data may have taken any time
-  if (state_.exclusive && storage_.exists(path_)) {
-    throw Error(Code::exists, path_ + ": was made by another program meanwhile");
-  }
   const std::string building = building_;
-  const bool is_replacing = commit::take_name(storage_, building, path_, synced);
+  const auto naming = state_.exclusive ? commit::Naming::refuse : commit::Naming::replace;
+  const bool is_replacing = commit::take_name(storage_, building, path_, synced, naming);
   building_.clear();
   state_.exclusive = false;
   if (!synced) {
@@ -463,7 +458,7 @@ void CommittedFile::close() {
 /// Without a journal: runs of its record may lie behind the end. Not where it was moved: whoever
 /// has it by its new name may have appended.
 void CommittedFile::finish_in_place() noexcept {
-  if (!claim_.has_place(present_path(), file_.file())) {
+  if (!claim_.has_place(present_path(), file_)) {
     return;  // what HDF5 gave back at the end stays
   }
   if (commits_ != 0 && end_ != 0) {

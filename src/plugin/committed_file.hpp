@@ -84,9 +84,9 @@ class CommittedFile {
   void build_beside(bool exclusive);
   const std::string& present_path() const { return building_.empty() ? path_ : building_; }
   void undo_creation() noexcept;
-  bool is_removed() { return building_.empty() && claim_.is_removed(path_, file_.file()); }
-  /// To be called before anything is written.
-  void require_place() { claim_.require_place(present_path(), file_.file()); }
+  bool is_removed() { return building_.empty() && claim_.is_removed(path_, file_); }
+  /// To be called before anything is written. False: it was removed.
+  bool require_place() { return claim_.require_place(present_path(), file_); }
   void require_sound() const;
   void finish_commit();
   void sync_data();

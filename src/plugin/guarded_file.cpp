@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "commit/publish/in_place.hpp"
-#include "plugin/claim.hpp"
 #include "plugin/opening.hpp"
+#include "plugin/refused_flushes.hpp"
 
 namespace sluice::plugin {
 

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "commit/publish/in_place.hpp"
-#include "plugin/claim.hpp"
 #include "sluice/error.hpp"
+#include "storage/named_file.hpp"
 
 namespace sluice::plugin {
 

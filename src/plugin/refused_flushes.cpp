@@ -1,5 +1,8 @@
 #include "plugin/refused_flushes.hpp"
 
+#include "storage/endings.hpp"
+#include "storage/named_file.hpp"
+
 namespace sluice::plugin {
 
 void require_sound_data(const std::string& path, bool has_failed_half_way, bool has_lost_data,
@@ -34,6 +37,13 @@ Error not_in_place_error(const std::string& path) {
                         ": the last flush is durable, but not in place: opening the file for "
                         "writing, or sluice recover, will do it; until then programs without the "
                         "driver cannot read it"};
+}
+
+Error moved_error(const std::string& path) {
+  return storage::moved_error(
+      path, ". If there is " + storage::journal_path(path) +
+                " after the close, give it the new name of the file as well, and run sluice "
+                "recover");
 }
 
 }  // namespace sluice::plugin

@@ -18,4 +18,7 @@ Error not_in_place_yet_error(const std::string& path);
 /// The same of a close.
 Error not_in_place_error(const std::string& path);
 
+/// Error changed_outside of a file that is not at its path any more.
+Error moved_error(const std::string& path);
+
 }  // namespace sluice::plugin
