@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,8 @@
 namespace sluice::model {
 
 inline constexpr const char* fill_attribute_name = "_FillValue";
+/// NC_FILL_UINT64 of netcdf.h, beyond what attributes hold.
+inline constexpr std::uint64_t netcdf_fill_of_uint64 = 18446744073709551614U;
 
 /// The element that an attribute says, as Definition::fill: a number, also one that is alone in a
 /// list, or, of a floating-point variable, base64 of one in double precision

@@ -72,9 +72,8 @@ bool is_overruled(const Input& input, const model::Definition& definition) {
 
 /// Has the variable netCDF's fill value for which nobody asked? It is not partial (hdf5/fill).
 bool is_default_of_uint64(const Input& input, const model::Definition& definition) {
-  constexpr std::uint64_t default_of_netcdf = 18446744073709551614U;  // NC_FILL_UINT64
   return !input.written_by_sluice() && !definition.partial && definition.type.kind == Kind::u64 &&
-         definition.fill == model::fill_bytes(default_of_netcdf, definition.type);
+         definition.fill == model::fill_bytes(model::netcdf_fill_of_uint64, definition.type);
 }
 
 void forget_fill(model::Definition& definition) {

@@ -9,6 +9,7 @@
 #include "layout/hdf5/fill.hpp"
 #include "layout/netcdf4/rules.hpp"
 #include "model/fill.hpp"
+#include "model/fill_attribute.hpp"
 #include "model/kinds.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -249,7 +250,7 @@ void ArrayReader::take_rounding() {
 
 /// nccopy keeps the attribute of a partial variable, but not always the fill value of the dataset.
 void ArrayReader::take_fill_attribute() {
-  const char* attribute_name = "_FillValue";
+  constexpr const char* attribute_name = model::fill_attribute_name;
   model::Definition& definition = array_.variable.definition;
   if (!file_.log.is_there || definition.partial || !model::is_real(definition.type.kind) ||
       !is_recorded_name(file_.recorded, name_) ||

@@ -3,17 +3,19 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "layout/hdf5/types.hpp"
 #include "model/fill.hpp"
+#include "model/fill_attribute.hpp"
 #include "model/kinds.hpp"
 
 namespace sluice::layout::hdf5 {
 
 namespace {
 
-constexpr const char* attribute_name = "_FillValue";
+constexpr const char* attribute_name = model::fill_attribute_name;
 
 /// One element as dense file bytes.
 std::vector<std::byte> element_of(const model::Definition& definition) {
@@ -27,18 +29,23 @@ bool is_uint64(hid_t type) {
   return known && known->type.kind == Kind::u64;
 }
 
-/// Is the attribute _FillValue one number of uint64 above those of int64? Attributes hold none.
-bool is_beyond_attributes(hid_t dataset) {
+/// What the attribute _FillValue says where it is one number of uint64.
+std::optional<std::uint64_t> said_in_uint64(hid_t dataset) {
   const Handle held = own(H5Aopen(dataset, attribute_name, H5P_DEFAULT), attribute_name);
   const Handle space = own(H5Aget_space(held.get()), attribute_name);
   const Handle type = own(H5Aget_type(held.get()), attribute_name);
   if (!is_uint64(type.get()) ||
       checked(H5Sget_simple_extent_npoints(space.get()), attribute_name) != 1) {
-    return false;
+    return std::nullopt;
   }
   std::uint64_t said = 0;
   check(H5Aread(held.get(), H5T_NATIVE_UINT64, &said), attribute_name);
-  return said > std::numeric_limits<std::int64_t>::max();
+  return said;
+}
+
+/// Is that above those of int64? Attributes hold none.
+bool is_beyond_attributes(hid_t dataset) {
+  return said_in_uint64(dataset).value_or(0) > std::numeric_limits<std::int64_t>::max();
 }
 
 }  // namespace
@@ -68,7 +75,6 @@ void read_fill(hid_t creation_list, hid_t type, model::Definition& definition) {
 }
 
 void forget_unasked_fill(hid_t dataset, model::Definition& definition) {
-  constexpr std::uint64_t default_of_netcdf = 18446744073709551614U;  // NC_FILL_UINT64
   if (!definition.partial || !model::is_real(definition.type.kind)) {
     return;
   }
@@ -76,7 +82,8 @@ void forget_unasked_fill(hid_t dataset, model::Definition& definition) {
   const bool is_unasked =
       is_said ? is_beyond_attributes(dataset) && !is_large_fill(dataset, attribute_name)
               : definition.type.kind == Kind::u64 &&
-                    definition.fill == *model::fill_bytes(default_of_netcdf, definition.type);
+                    definition.fill ==
+                        *model::fill_bytes(model::netcdf_fill_of_uint64, definition.type);
   if (is_unasked) {
     definition.partial = false;  // its fill value stays what absent chunks read as
   }
@@ -86,22 +93,16 @@ bool is_large_fill(hid_t object, const std::string& attribute) {
   if (attribute != attribute_name || H5Iget_type(object) != H5I_DATASET) {
     return false;
   }
-  const Handle held = own(H5Aopen(object, attribute_name, H5P_DEFAULT), attribute);
-  const Handle space = own(H5Aget_space(held.get()), attribute);
   const Handle list = own(H5Dget_create_plist(object), attribute);
   const Handle stored = own(H5Dget_type(object), attribute);
   H5D_fill_value_t state = H5D_FILL_VALUE_UNDEFINED;
   check(H5Pfill_value_defined(list.get(), &state), attribute);
-  const Handle type = own(H5Aget_type(held.get()), attribute);
-  if (state != H5D_FILL_VALUE_USER_DEFINED || !is_uint64(type.get()) || !is_uint64(stored.get()) ||
-      checked(H5Sget_simple_extent_npoints(space.get()), attribute) != 1) {
+  if (state != H5D_FILL_VALUE_USER_DEFINED || !is_uint64(stored.get())) {
     return false;
   }
-  std::uint64_t said = 0;
   std::uint64_t fill = 0;
-  check(H5Aread(held.get(), H5T_NATIVE_UINT64, &said), attribute);
   check(H5Pget_fill_value(list.get(), H5T_NATIVE_UINT64, &fill), attribute);
-  return said == fill;
+  return said_in_uint64(object) == fill;
 }
 
 void write_fill_attribute(hid_t dataset, const model::Definition& definition) {
