@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/checkpoint/checkpoint_options.hpp"
+#include "api/checkpoint/checkpoint_paths.hpp"
 #include "api/checkpoint/failures.hpp"
 #include "api/checkpoint/names.hpp"
 #include "api/messages.hpp"
@@ -64,7 +65,8 @@ void CheckpointImpl::begin(settings::Settings settings) {
                        options_.keep);
     }
   });
-  complete_paths(exec::failures_at_root(*transport_, 0, refused));
+  complete_paths(*transport_, *storage_, path_, options_.file.parts_dir,
+                 scratch_ ? &*scratch_ : nullptr, exec::failures_at_root(*transport_, 0, refused));
   schedule_.emplace(options_, transport_->nodes(), end_of_job_s(options_), model::now_s());
 }
 

@@ -59,7 +59,6 @@ class CheckpointImpl {
  private:
   CheckpointImpl(OpenContext context, const std::string& path, const CheckpointOptions& options);
   void begin(settings::Settings settings);
-  void complete_paths(const exec::Failures& before);
   void require_open(const char* call) const;
   std::unique_ptr<FileImpl> open(Mode mode, const Options& options);
   bool is_there();
