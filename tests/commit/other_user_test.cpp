@@ -53,6 +53,22 @@ class OtherUser : public testing::TestWithParam<const char*> {
       }
     });
   }
+  /// In a process of another user, without a mask of permissions if `is_open`.
+  void write_as_nobody(Mode mode, std::uint64_t key, Durability durability, bool is_open) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (is_open) ::umask(0);
+      const bool changed =
+          ::setgroups(0, nullptr) == 0 && ::setgid(nobody) == 0 && ::setuid(nobody) == 0;
+      const Error error =
+          error_of([&] { write(storage::make_posix().get(), mode, key, durability); });
+      if (error.code() != Code::ok) fprintf(stderr, "%s\n", error.what());
+      ::_exit(changed && error.code() == Code::ok ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
   void open_to_all() {
     fs::permissions(scratch_.folder(), fs::perms::all);
     fs::permissions(path(), fs::perms::all);
@@ -75,19 +91,7 @@ TEST_P(OtherUser, AppendsToAFileThatItMayWrite) {
     fs::remove_all(path());
     write(storage::make_posix().get(), Mode::write, 1, durability);
     open_to_all();
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::umask(0);
-      const bool changed =
-          ::setgroups(0, nullptr) == 0 && ::setgid(nobody) == 0 && ::setuid(nobody) == 0;
-      const Error error =
-          error_of([&] { write(storage::make_posix().get(), Mode::append, 2, durability); });
-      if (error.code() != Code::ok) fprintf(stderr, "%s\n", error.what());
-      ::_exit(changed && error.code() == Code::ok ? 0 : 1);
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
+    write_as_nobody(Mode::append, 2, durability, true);
     expect({1, 2});
   }
 }
@@ -102,19 +106,7 @@ TEST_P(OtherUserInPlace, AppendsInAStickyFolder) {
   std::ofstream(record) << "host other, process 7\nsluice-lease 1 kernel-x 1 7 99 lock\n";
   fs::permissions(record, fs::perms{0666});
   fs::permissions(scratch_.folder(), fs::perms{01777});
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::umask(0);
-    const bool changed =
-        ::setgroups(0, nullptr) == 0 && ::setgid(nobody) == 0 && ::setuid(nobody) == 0;
-    const Error error =
-        error_of([&] { write(storage::make_posix().get(), Mode::append, 2, Durability::step); });
-    if (error.code() != Code::ok) fprintf(stderr, "%s\n", error.what());
-    ::_exit(changed && error.code() == Code::ok ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+  write_as_nobody(Mode::append, 2, Durability::step, true);
   expect({1, 2});
 }
 
@@ -124,18 +116,7 @@ TEST_P(OtherUserInDropBox, WritesADurableFile) {
   for (const Durability durability : {Durability::close, Durability::step}) {
     fs::remove_all(path());
     fs::permissions(scratch_.folder(), fs::perms{0733});
-    const pid_t child = ::fork();
-    if (child == 0) {
-      const bool changed =
-          ::setgroups(0, nullptr) == 0 && ::setgid(nobody) == 0 && ::setuid(nobody) == 0;
-      const Error error =
-          error_of([&] { write(storage::make_posix().get(), Mode::write, 1, durability); });
-      if (error.code() != Code::ok) fprintf(stderr, "%s\n", error.what());
-      ::_exit(changed && error.code() == Code::ok ? 0 : 1);
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
+    write_as_nobody(Mode::write, 1, durability, false);
     expect({1});
   }
 }
