@@ -15,13 +15,13 @@ set(SLUICE_DRIVER_SOURCES
   src/plugin/held_runs.cpp src/plugin/held_signature.cpp src/plugin/held_writes.cpp
   src/plugin/open_files.cpp src/plugin/opening.cpp src/plugin/record_log.cpp
   src/plugin/refusals.cpp src/plugin/refused_flushes.cpp
-  src/plugin/run_report.cpp src/plugin/say.cpp src/plugin/settings.cpp
+  src/plugin/run_report.cpp src/plugin/settings.cpp
   src/storage/background_thread.cpp src/storage/calls.cpp
   src/storage/file_system.cpp src/storage/lease.cpp src/storage/lease_record.cpp
   src/storage/named_file.cpp
   src/storage/own_process.cpp src/storage/permissions.cpp src/storage/place.cpp
   src/storage/posix.cpp src/storage/posix_folders.cpp
-  src/storage/size_limit.cpp src/storage/small_file.cpp
+  src/storage/say.cpp src/storage/size_limit.cpp src/storage/small_file.cpp
   src/storage/storage.cpp src/storage/sync_beside.cpp src/storage/writeback.cpp)
 list(TRANSFORM SLUICE_DRIVER_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/)
 

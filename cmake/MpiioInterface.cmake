@@ -8,7 +8,7 @@ set(SLUICE_MPIIO_OTHERS
   src/storage/file_system.cpp src/storage/foreign_file.cpp
   src/storage/lease.cpp src/storage/lease_record.cpp src/storage/own_process.cpp
   src/storage/permissions.cpp src/storage/place.cpp
-  src/storage/posix.cpp src/storage/posix_folders.cpp
+  src/storage/posix.cpp src/storage/posix_folders.cpp src/storage/say.cpp
   src/storage/shared_memory.cpp src/storage/size_limit.cpp src/storage/storage.cpp
   src/storage/writeback.cpp)
 list(TRANSFORM SLUICE_MPIIO_OTHERS PREPEND ${CMAKE_SOURCE_DIR}/)

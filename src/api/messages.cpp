@@ -1,13 +1,12 @@
 #include "api/messages.hpp"
 
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <utility>
 
-#include "model/name.hpp"
 #include "sluice/sluice.hpp"
+#include "storage/say.hpp"
 
 namespace sluice {
 
@@ -42,15 +41,13 @@ void detail::say(const std::string& text) noexcept {
       handler = listener().handler;  // it may be replaced while it is called
     }
     if (handler) {
-      (*handler)(text);
+      (*handler)("sluice: " + text);
       return;
     }
-    std::fprintf(stderr, "%s\n", model::escaped(text, model::Shown::lines).c_str());
-    return;
   } catch (...) {
-    // Also called from destructors, so it continues without the message:
+    // Also called from destructors, so a handler that throws is passed over:
   }
-  std::fprintf(stderr, "%s\n", text.c_str());
+  storage::say(text);
 }
 
 }  // namespace sluice

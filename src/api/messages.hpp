@@ -5,7 +5,7 @@
 
 namespace sluice::detail {
 
-/// Prints `text` (without its last newline). On the rank that reports; any thread.
+/// Tells "sluice: `text`". On the rank that reports; any thread.
 void say(const std::string& text) noexcept;
 
 }  // namespace sluice::detail

@@ -121,7 +121,7 @@ void say_notice(const exec::Transport& transport, const settings::Settings& sett
       return;
     }
   }
-  say("sluice: " + settings.notice);
+  say(settings.notice);
 }
 
 void require_same(exec::Transport& transport, const OpenRequest& request,

@@ -11,6 +11,7 @@
 #include "mpiio/pending.hpp"
 #include "mpiio/two_phase.hpp"
 #include "storage/foreign_file.hpp"
+#include "storage/say.hpp"
 
 namespace sluice::mpiio {
 
@@ -191,7 +192,8 @@ std::int64_t exchange(File& file, bool is_write, std::int64_t stream, const Memo
     }
   } catch (const std::bad_alloc&) {
     // The others wait for messages of this rank.
-    say(file.path + ": no memory for a collective call on rank " + std::to_string(file.rank));
+    storage::say(file.path + ": no memory for a collective call on rank " +
+                 std::to_string(file.rank));
     mpi.Abort(file.comm, MPI_ERR_NO_MEM);
   }
   return memory.bytes();

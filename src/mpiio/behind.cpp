@@ -11,6 +11,7 @@
 #include "sluice/error.hpp"
 #include "storage/background_thread.hpp"
 #include "storage/foreign_file.hpp"
+#include "storage/say.hpp"
 
 namespace sluice::mpiio {
 
@@ -46,7 +47,8 @@ class Open {
         behind->wait_own();
         behind->rethrow();
       } catch (const std::exception& e) {
-        say(std::string("at the end of the process, with a file that was not closed: ") + e.what());
+        storage::say(std::string("at the end of the process, with a file that was not closed: ") +
+                     e.what());
       }
     }
   }

@@ -1,14 +1,13 @@
 #include "mpiio/errors.hpp"
 
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <new>
 
-#include "model/name.hpp"
 #include "sluice/error.hpp"
+#include "storage/say.hpp"
 
 namespace sluice::mpiio {
 
@@ -74,17 +73,9 @@ std::int64_t product_of(std::int64_t a, std::int64_t b) {
   return product;
 }
 
-void say(const std::string& text) noexcept {
-  try {
-    std::fprintf(stderr, "sluice: %s\n", model::escaped(text, model::Shown::lines).c_str());
-  } catch (const std::exception&) {
-    // no memory for a message
-  }
-}
-
 void Failure::print() const noexcept {
   try {
-    say(rank_text() + text);
+    storage::say(rank_text() + text);
   } catch (const std::exception&) {
     // no memory for a message
   }
@@ -205,8 +196,9 @@ int ErrorHandler::raise(MPI_File file, int code) {
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   mpi.Error_string(code, text, &length);
-  say(rank_text() + std::string("MPI-IO failed, and the file's error handler ends the program: ") +
-      text);
+  storage::say(rank_text() +
+               std::string("MPI-IO failed, and the file's error handler ends the program: ") +
+               text);
   mpi.Abort(MPI_COMM_WORLD, code);
   return code;
 }

@@ -37,9 +37,6 @@ class AgreedFault : public Fault {
 /// Of counts and offsets that a program gives. Fault MPI_ERR_ARG where no int64 holds the product.
 std::int64_t product_of(std::int64_t a, std::int64_t b);
 
-/// One line on stderr.
-void say(const std::string& text) noexcept;
-
 /// What has failed on this rank.
 struct Failure {
   static constexpr int codes = 64;

@@ -9,6 +9,7 @@
 #include "mpi/loaded.hpp"
 #include "mpiio/errors.hpp"
 #include "mpiio/hooks.hpp"
+#include "storage/say.hpp"
 
 namespace sluice::mpiio {
 
@@ -111,7 +112,7 @@ int rank_by_launcher(const std::string& abi) {
 /// All ranks find the same: one of them prints it.
 void say_it_is_left(const mpi::LoadedMpi& other, const std::string& why) {
   if (rank_by_launcher(other.abi) <= 0) {
-    say("MPI-IO is left to the program's own MPI: " + why);
+    storage::say("MPI-IO is left to the program's own MPI: " + why);
   }
 }
 
@@ -186,7 +187,7 @@ FunctionOfProgram function_of_program(const char* name) {
     found.refuses = !is_switched_off() && !interface_of(found.function).empty();
   }
   if (found.function == nullptr) {
-    say(std::string("no MPI of this process has ") + name);
+    storage::say(std::string("no MPI of this process has ") + name);
     std::abort();
   }
   return found;

@@ -13,6 +13,7 @@
 
 #include "mpiio/file.hpp"
 #include "sluice/error.hpp"
+#include "storage/say.hpp"
 
 namespace sluice::mpiio {
 
@@ -205,7 +206,7 @@ void record_file(const File& file, const Closed& closed) {
   try {
     Recorder::all().add(file, closed);
   } catch (const std::exception& e) {
-    say(std::string("SLUICE_MPIIO_RECORD: ") + e.what());
+    storage::say(std::string("SLUICE_MPIIO_RECORD: ") + e.what());
   }
 }
 

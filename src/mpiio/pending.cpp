@@ -17,6 +17,7 @@
 #include "mpiio/file.hpp"
 #include "mpiio/hooks.hpp"
 #include "sluice/error.hpp"
+#include "storage/say.hpp"
 
 namespace sluice::mpiio {
 
@@ -45,9 +46,9 @@ double timeout_s(bool says = false) {
   static const std::optional<double> asked_s = read_timeout_s();
   static std::atomic<bool> is_said{false};
   if (!asked_s && says && !is_said.exchange(true)) {
-    say("SLUICE_TIMEOUT_S=" + std::string(std::getenv("SLUICE_TIMEOUT_S")) +
-        ": expected seconds, such as 0.5: it is " +
-        std::to_string(static_cast<int>(standard_timeout_s)));
+    storage::say("SLUICE_TIMEOUT_S=" + std::string(std::getenv("SLUICE_TIMEOUT_S")) +
+                 ": expected seconds, such as 0.5: it is " +
+                 std::to_string(static_cast<int>(standard_timeout_s)));
   }
   const double limit_s = asked_s.value_or(standard_timeout_s);
   return limit_s > 0 ? limit_s : std::numeric_limits<double>::max();

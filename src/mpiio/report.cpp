@@ -5,6 +5,7 @@
 #include <string>
 
 #include "mpiio/file.hpp"
+#include "storage/say.hpp"
 
 namespace sluice::mpiio {
 
@@ -105,7 +106,7 @@ void Report::tell(const File& file) const {
     text += "\n  " + note_;
   }
   text += file.hints.not_done();
-  say(text);
+  storage::say(text);
 }
 
 }  // namespace sluice::mpiio

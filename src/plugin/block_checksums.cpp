@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "model/clock.hpp"
-#include "plugin/say.hpp"
 #include "sluice/error.hpp"
+#include "storage/say.hpp"
 
 namespace sluice::plugin {
 
@@ -71,9 +71,9 @@ void BlockChecksums::note_damage(std::uint64_t number) {
     return;
   }
   const std::uint64_t begin = number * checksum_block_bytes;
-  say(path_ + ": bytes " + std::to_string(begin) + " to " +
-      std::to_string(begin + table_.length_of(number) - 1) +
-      " do not match their checksum: the disk, or another program, changed them");
+  storage::say(path_ + ": bytes " + std::to_string(begin) + " to " +
+               std::to_string(begin + table_.length_of(number) - 1) +
+               " do not match their checksum: the disk, or another program, changed them");
 }
 
 /// What the file was cut by, or grew by, without a write.
@@ -154,7 +154,7 @@ void BlockChecksums::sync() noexcept {
 void BlockChecksums::give_up(const char* why) noexcept {
   is_kept_ = false;
   file_.reset();
-  say(path_ + ": no checksums are kept any more: " + why);
+  storage::say(path_ + ": no checksums are kept any more: " + why);
 }
 
 }  // namespace sluice::plugin

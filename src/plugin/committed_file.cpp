@@ -8,11 +8,11 @@
 #include "plugin/held_runs.hpp"
 #include "plugin/opening.hpp"
 #include "plugin/refused_flushes.hpp"
-#include "plugin/say.hpp"
 #include "sluice/error.hpp"
 #include "storage/endings.hpp"
 #include "storage/named_file.hpp"
 #include "storage/read_padded.hpp"
+#include "storage/say.hpp"
 
 namespace sluice::plugin {
 
@@ -218,7 +218,8 @@ void CommittedFile::finish_commit() {
   }
   frontier_ = std::max(frontier_, end_);
   if (settings_.log) {
-    say(path_ + ": commit " + std::to_string(commits_) + ", " + std::to_string(end_) + " bytes");
+    storage::say(path_ + ": commit " + std::to_string(commits_) + ", " + std::to_string(end_) +
+                 " bytes");
   }
 }
 
@@ -388,10 +389,10 @@ void CommittedFile::apply(commit::JournalRuns& runs, bool synced, bool guarded) 
     file_.change(runs, synced, guarded);
     applied_ = std::move(pending_);
   } catch (const std::exception& e) {
-    say(std::string(e.what()) +
-        ": the flush is durable, but not in place: the next flush, or "
-        "sluice recover " +
-        path_ + ", will do it");
+    storage::say(std::string(e.what()) +
+                 ": the flush is durable, but not in place: the next flush, or "
+                 "sluice recover " +
+                 path_ + ", will do it");
   }
 }
 

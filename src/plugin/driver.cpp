@@ -23,8 +23,8 @@
 #include "plugin/open_files.hpp"
 #include "plugin/refusals.hpp"
 #include "plugin/run_report.hpp"
-#include "plugin/say.hpp"
 #include "sluice/error.hpp"
+#include "storage/say.hpp"
 
 namespace sluice::plugin {
 
@@ -48,7 +48,7 @@ const OpenFile& file_of(const abi::File* file) {
 
 /// Says what failed, and tells HDF5.
 void report(const void* caller, Failed call, Code code, const std::exception& e) noexcept {
-  say(e.what());
+  storage::say(e.what());
   push_error(caller, call, code, e.what());
 }
 
@@ -93,7 +93,7 @@ void say_refusal(const Opening& opening, const char* name, const Error& e) noexc
   if (e.code() != Code::unsupported && opening.writes && !opening.makes()) {
     say_unless_made(name, e.what());
   } else {
-    say(e.what());
+    storage::say(e.what());
   }
 }
 

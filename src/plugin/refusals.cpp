@@ -4,8 +4,8 @@
 #include <exception>
 #include <mutex>
 
-#include "plugin/say.hpp"
 #include "storage/own_process.hpp"
+#include "storage/say.hpp"
 
 namespace sluice::plugin {
 
@@ -20,7 +20,7 @@ struct Refusal {
   /// A forked child leaves it to its parent.
   void say_it() noexcept {
     if (!text.empty() && own.is_here()) {
-      say(text);
+      storage::say(text);
     }
     text.clear();
   }
@@ -55,7 +55,7 @@ void say_unless_made(const std::string& path, const std::string& text) noexcept 
     last.path = path;
     last.text = text;
   } catch (const std::exception&) {
-    say(text);  // no memory to keep it
+    storage::say(text);  // no memory to keep it
   }
 }
 

@@ -50,7 +50,7 @@ Checkpoint::~Checkpoint() {
     impl_->close();
   } catch (const std::exception& e) {
     if (speaks) {
-      detail::say(std::string("sluice: closing failed: ") + e.what());
+      detail::say(std::string("closing failed: ") + e.what());
     }
   }
 }

@@ -83,7 +83,7 @@ bool CheckpointImpl::speaks() const {
 
 void CheckpointImpl::say_of_file(const std::string& text) const {
   if (speaks()) {
-    say("sluice: " + path_ + ": " + text);
+    say(path_ + ": " + text);
   }
 }
 

@@ -179,7 +179,7 @@ std::string explain_options(const std::string& path, const Settings& settings) {
     origin[one.name] = one.from;
   }
   const Options defaults;
-  std::string text = "sluice: " + path + ": options\n";
+  std::string text = path + ": options\n";
   for (const Option& option : option_table()) {
     const std::string value = option.get(settings.options);
     const auto found = origin.find(option.name);

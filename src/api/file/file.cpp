@@ -57,8 +57,7 @@ Ticket ticket_of(const commit::Receipt& receipt) {
 /// Rank 0 reports that a step was left out, and why.
 void report_skipped(FileImpl& file, const commit::Receipt& receipt) {
   if (!receipt.skipped.empty() && file.speaks()) {
-    detail::say("sluice: step " + model::number_text(receipt.step) +
-                " is left out: " + receipt.skipped);
+    detail::say("step " + model::number_text(receipt.step) + " is left out: " + receipt.skipped);
   }
 }
 
@@ -114,7 +113,7 @@ Step::~Step() {
   } catch (const std::exception& e) {
     // During exception unwinding, the failure is on its way to the caller already.
     if (is_first && file_->speaks()) {
-      detail::say(std::string("sluice: ") + e.what());
+      detail::say(e.what());
     }
   }
 }
@@ -215,7 +214,7 @@ File::~File() {
     impl_->close();
   } catch (const std::exception& e) {
     if (impl_->speaks()) {
-      detail::say(std::string("sluice: closing failed: ") + e.what());
+      detail::say(std::string("closing failed: ") + e.what());
     }
   }
 }

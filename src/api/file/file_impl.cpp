@@ -55,9 +55,7 @@ void FileImpl::open(Mode mode, const settings::Settings& settings) {
                                   : mode == Mode::create ? commit::Opening::create
                                                          : commit::Opening::write;
   output_ = commit::open_output(transport_, *storage_, path_, opening, options);
-  const auto say_of_file = [path = path_](const std::string& text) {
-    say("sluice: " + path + ": " + text);
-  };
+  const auto say_of_file = [path = path_](const std::string& text) { say(path + ": " + text); };
   if (settings.explain) {
     output_->report().explain(say_of_file);
   }
@@ -188,12 +186,12 @@ void FileImpl::close_at_finalize() noexcept {
         }
         close();
         if (speaks()) {
-          say("sluice: " + still_open + ", where it was closed: close() it before");
+          say(still_open + ", where it was closed: close() it before");
         }
       } catch (const std::exception& e) {
         // Rank 0 may be the one that is missing.
         if (speaks() || (!all_are_here && options_.log != Log::off && transport_.rank() == 1)) {
-          say("sluice: " + (all_are_here ? "" : still_open + ", and is not closed: ") + e.what());
+          say((all_are_here ? "" : still_open + ", and is not closed: ") + e.what());
         }
       }
     } catch (...) {

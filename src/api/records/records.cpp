@@ -64,7 +64,7 @@ Records::~Records() {
     impl_->close();
   } catch (const std::exception& e) {
     if (impl_->speaks()) {
-      detail::say(std::string("sluice: closing failed: ") + e.what());
+      detail::say(std::string("closing failed: ") + e.what());
     }
   }
 }

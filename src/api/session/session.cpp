@@ -91,7 +91,7 @@ void SessionImpl::leave(const std::string& why) noexcept {
 void SessionImpl::drop_at_finalize() noexcept {
   try {
     if (sessions_->is_open() && !sessions_->reads()) {
-      say("sluice: rank " + std::to_string(owned_->rank()) + ": " + sessions_->path() +
+      say("rank " + std::to_string(owned_->rank()) + ": " + sessions_->path() +
           ": was still open at MPI_Finalize: what was not written by then is lost: close() it "
           "before MPI_Finalize");
     }

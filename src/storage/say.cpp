@@ -1,17 +1,17 @@
-#include "plugin/say.hpp"
+#include "storage/say.hpp"
 
 #include <cstdio>
 
 #include "model/name.hpp"
 
-namespace sluice::plugin {
+namespace sluice::storage {
 
 void say(const std::string& text) noexcept {
   try {
     std::fprintf(stderr, "sluice: %s\n", model::escaped(text, model::Shown::lines).c_str());
   } catch (const std::exception&) {
-    // no memory for a message
+    std::fprintf(stderr, "sluice: %s\n", text.c_str());  // no memory to escape it
   }
 }
 
-}  // namespace sluice::plugin
+}  // namespace sluice::storage
