@@ -65,6 +65,16 @@ std::string rank_text() {
 
 }  // namespace
 
+void check(int result, const char* what) {
+  if (result == MPI_SUCCESS) {
+    return;
+  }
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  mpi.Error_string(result, text, &length);
+  throw Fault(MPI_ERR_OTHER, std::string(what) + ": " + text);
+}
+
 std::int64_t product_of(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) {

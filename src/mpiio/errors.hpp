@@ -34,6 +34,8 @@ class AgreedFault : public Fault {
       : Fault(error_class, "a collective call failed on at least one rank") {}
 };
 
+/// Throws Fault if a call of MPI has failed.
+void check(int result, const char* what);
 /// Of counts and offsets that a program gives. Fault MPI_ERR_ARG where no int64 holds the product.
 std::int64_t product_of(std::int64_t a, std::int64_t b);
 

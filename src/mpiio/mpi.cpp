@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "mpi/loaded.hpp"
-#include "mpiio/errors.hpp"
 #include "mpiio/hooks.hpp"
 #include "storage/say.hpp"
 
@@ -191,16 +190,6 @@ FunctionOfProgram function_of_program(const char* name) {
     std::abort();
   }
   return found;
-}
-
-void check(int result, const char* what) {
-  if (result == MPI_SUCCESS) {
-    return;
-  }
-  char text[MPI_MAX_ERROR_STRING] = {};
-  int length = 0;
-  mpi.Error_string(result, text, &length);
-  throw Fault(MPI_ERR_OTHER, std::string(what) + ": " + text);
 }
 
 }  // namespace sluice::mpiio

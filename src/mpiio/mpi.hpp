@@ -10,7 +10,6 @@
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
-#include <string>
 
 // clang-format off
 #define SLUICE_MPIIO_FUNCTIONS(X) \
@@ -73,9 +72,6 @@ struct FunctionOfProgram {
 /// Where calls of that name go if is_ours() is false. An MPI before 4.0 has no function with large
 /// counts (`name` ends with _c): it is the one without. Ends the program if there is none.
 FunctionOfProgram function_of_program(const char* name);
-
-/// Throws Fault if a call of MPI has failed.
-void check(int result, const char* what);
 
 }  // namespace sluice::mpiio
 

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "mpiio/errors.hpp"
+
 namespace sluice::mpiio {
 
 bool is_named(int combiner) {
