@@ -8,22 +8,10 @@
 
 #include <cstdint>
 
+#include "mpiio/call.hpp"
 #include "mpiio/file.hpp"
 
 namespace sluice::mpiio {
-
-/// The start of a call in the view.
-enum class Where : std::uint8_t { offset, individual, shared };
-
-/// The arguments of a program.
-struct Call {
-  bool is_write = false;
-  Where where = Where::offset;
-  std::int64_t offset = 0;  ///< in elementary datatypes, where it counts
-  void* buffer = nullptr;
-  std::int64_t count = 0;
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-};
 
 /// One rank alone. Returns the bytes moved, counted in memory. Throws.
 std::int64_t access_alone(File& file, const Call& call);

@@ -7,7 +7,8 @@
 
 #include <memory>
 
-#include "mpiio/access.hpp"
+#include "mpiio/call.hpp"
+#include "mpiio/file.hpp"
 #include "mpiio/memory.hpp"
 
 namespace sluice::mpiio {
