@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "mpiio/domains.hpp"
 #include "mpiio/messages.hpp"
-#include "mpiio/two_phase.hpp"
 #include "mpiio/view.hpp"
 
 namespace sluice::mpiio {

@@ -8,9 +8,9 @@
 #include <limits>
 #include <vector>
 
+#include "mpiio/domains.hpp"
 #include "mpiio/pattern.hpp"
 #include "mpiio/runs.hpp"
-#include "mpiio/two_phase.hpp"
 
 namespace sluice::mpiio {
 

@@ -10,6 +10,7 @@
 #include "mpiio/errors.hpp"
 #include "mpiio/hooks.hpp"
 #include "mpiio/kept.hpp"
+#include "mpiio/two_phase.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::mpiio {

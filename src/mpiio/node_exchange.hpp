@@ -9,10 +9,11 @@
 #include <cstdint>
 #include <memory>
 
+#include "mpiio/domains.hpp"
 #include "mpiio/memory.hpp"
 #include "mpiio/mpi.hpp"
 #include "mpiio/sink.hpp"
-#include "mpiio/two_phase.hpp"
+#include "mpiio/straight.hpp"
 #include "mpiio/view.hpp"
 #include "storage/shared_memory.hpp"
 

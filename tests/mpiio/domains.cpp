@@ -1,10 +1,10 @@
 // The windows of an exchange: they cover its range once, in whole pages or whole stripes, and no
 // stripe is divided among two of the ranks that write.
+#include "mpiio/domains.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <vector>
-
-#include "mpiio/two_phase.hpp"
 
 using sluice::mpiio::Domains;
 using sluice::mpiio::ExchangeHints;
