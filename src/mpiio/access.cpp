@@ -64,9 +64,9 @@ void wait_for_others(const File& file, bool is_write, std::int64_t stream, std::
   }
   const Run range = reach_of(file.view, stream, bytes);
   if (is_write) {
-    wait_for_pending(file, range);
+    wait_for_pending(file.identity, range);
   } else {
-    wait_to_read(file, range);
+    wait_to_read(file.identity, range, *file.storage);
   }
 }
 

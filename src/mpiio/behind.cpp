@@ -6,11 +6,9 @@
 #include <string>
 #include <unistd.h>
 
-#include "mpiio/file.hpp"
 #include "mpiio/hooks.hpp"
-#include "sluice/error.hpp"
+#include "mpiio/report.hpp"
 #include "storage/background_thread.hpp"
-#include "storage/foreign_file.hpp"
 #include "storage/say.hpp"
 
 namespace sluice::mpiio {
@@ -202,93 +200,6 @@ void Behind::rethrow() {
 double Behind::hidden_s() {
   const std::lock_guard lock(mutex_);
   return hidden_s_;
-}
-
-bool asks_for_behind() {
-  const char* const word = std::getenv("SLUICE_MPIIO_WRITE_BEHIND");
-  return word != nullptr &&
-         (std::string(word) == "1" || std::string(word) == "true" || std::string(word) == "on");
-}
-
-namespace {
-
-/// Why a file cannot be written behind; empty: it can.
-std::string obstacle_of(const File& file, bool is_one_node) {
-  int all_ranks = 0;
-  check(mpi.Comm_size(MPI_COMM_WORLD, &all_ranks), "asking for the number of ranks");
-  if (!is_one_node) {
-    return "its ranks are on several nodes";
-  }
-  if (file.ranks != all_ranks) {
-    return "not all ranks of the program have it open";
-  }
-  return "";
-}
-
-std::shared_ptr<Board> make_board(File& file, storage::SharedMemory::Key& key) {
-  auto memory = storage::SharedMemory::make(Board::bytes_for(file.ranks));
-  memory->reserve(0, memory->bytes());
-  key = memory->key();
-  return std::make_shared<Board>(std::move(memory), file.ranks, file.rank);
-}
-
-/// The thread's own way to the file, of which `File` says that one thread at a time uses it.
-std::unique_ptr<storage::File> open_again(File& file) {
-  std::unique_ptr<storage::File> again;
-  try {
-    again = storage_of_threads(file.path)->open(file.path, storage::Access::read_write);
-  } catch (const Error& e) {
-    if (e.code() != Code::permission) {
-      throw;
-    }
-    again = storage::open_to_write(file.path);
-  }
-  if (again->identity() != file.identity) {
-    throw Error(Code::io, file.path + ": is another file now");
-  }
-  return again;
-}
-
-}  // namespace
-
-void start_behind(File& file, bool is_wanted, bool is_one_node) {
-  if (!is_wanted || !file.may_write()) {
-    return;
-  }
-  const std::string obstacle = obstacle_of(file, is_one_node);
-  if (!obstacle.empty()) {
-    file.report.note("written through, for " + obstacle);
-    return;
-  }
-  std::shared_ptr<Board> board;
-  std::unique_ptr<storage::File> again;
-  storage::SharedMemory::Key key;
-  int failed = 0;
-  const auto attempt = [&](auto&& action) {
-    try {
-      action();
-    } catch (const std::exception&) {
-      failed = 1;
-    }
-  };
-  if (file.rank == 0) {
-    attempt([&] { board = make_board(file, key); });
-  }
-  if (file.ranks > 1) {
-    check(mpi.Bcast(&key, static_cast<int>(sizeof key), MPI_BYTE, 0, file.comm),
-          "telling of shared memory");
-  }
-  attempt([&] {
-    if (file.rank != 0) {
-      board = std::make_shared<Board>(storage::SharedMemory::attach(key), file.ranks, file.rank);
-    }
-    again = open_again(file);
-  });
-  if (agree(file, failed) != 0) {
-    file.report.note("written through, for its ranks have no memory to share");
-    return;
-  }
-  file.behind = std::make_unique<Behind>(std::move(again), file.identity, std::move(board));
 }
 
 }  // namespace sluice::mpiio

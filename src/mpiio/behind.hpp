@@ -21,8 +21,6 @@
 
 namespace sluice::mpiio {
 
-struct File;
-
 class Behind final : public Sink {
  public:
   /// `storage`: of the thread alone.
@@ -71,11 +69,5 @@ class Behind final : public Sink {
   bool ends_ = false;
   std::thread thread_;
 };
-
-/// Sets file.behind where the setting asks for it and it can be; else says why not in the report.
-/// `is_wanted`, `is_one_node`: as all ranks have agreed. Collective.
-void start_behind(File& file, bool is_wanted, bool is_one_node);
-/// Does this rank's environment ask for it?
-bool asks_for_behind();
 
 }  // namespace sluice::mpiio

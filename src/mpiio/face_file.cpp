@@ -45,7 +45,7 @@ SLUICE_FACE_END
 
 SLUICE_FACE(int, File_get_size, (MPI_File fh, MPI_Offset* size)) {
   return on_file(fh, [&](File& file) {
-    wait_for_all_pending(file);
+    wait_for_all_pending(file.identity);
     *size = static_cast<MPI_Offset>(file.straight().size());
   });
 }

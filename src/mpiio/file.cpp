@@ -162,7 +162,7 @@ void set_size(File& file, std::int64_t bytes) {
       file, [&] { check_resizing(file, bytes); },
       [&] {
         check_resizing(file, bytes);
-        wait_for_all_pending(file);
+        wait_for_all_pending(file.identity);
         file.storage->resize(static_cast<std::uint64_t>(bytes));
       });
 }
@@ -172,7 +172,7 @@ void preallocate(File& file, std::int64_t bytes) {
       file, [&] { check_resizing(file, bytes); },
       [&] {
         check_resizing(file, bytes);
-        wait_for_all_pending(file);
+        wait_for_all_pending(file.identity);
         const auto wanted = static_cast<std::uint64_t>(bytes);
         file.storage->preallocate(0, wanted);
         if (file.straight().size() < wanted) {
@@ -212,7 +212,7 @@ void prepare_sync(File& file) {
 }
 
 void sync_storage(File& file) {
-  wait_for_all_pending(file);
+  wait_for_all_pending(file.identity);
   if (file.may_write()) {
     file.storage->sync();
   }
@@ -242,7 +242,7 @@ void sync(File& file) {
 
 void set_atomicity(File& file, bool is_atomic) {
   const bool is_first_atomic = each_then_hear(
-      file, [&] { wait_for_all_pending(file); }, [&] { return is_atomic; });
+      file, [&] { wait_for_all_pending(file.identity); }, [&] { return is_atomic; });
   together(file, [&] {
     if (is_atomic != is_first_atomic) {
       throw Fault(MPI_ERR_NOT_SAME, "another mode than rank 0's");
@@ -373,7 +373,7 @@ std::int64_t sought(File& file, std::int64_t offset, int whence, std::int64_t cu
   std::int64_t to = product_of(offset, file.view.element_bytes());
   std::int64_t from = whence == MPI_SEEK_CUR ? current : 0;
   if (whence == MPI_SEEK_END) {
-    wait_for_all_pending(file);
+    wait_for_all_pending(file.identity);
     const auto bytes = static_cast<std::int64_t>(file.straight().size());
     // The end is that of the last element that begins in the file.
     const std::int64_t element = file.view.element_bytes();

@@ -168,9 +168,6 @@ File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info);
 /// MPI_File_close: the object is gone, even if it throws. Collective.
 void close_file(File* file);
 void delete_file(const char* name);
-/// For threads that write to `path` in the background, unless a setting says otherwise: on disks of
-/// the node by direct I/O, which leaves the cores to the program.
-std::shared_ptr<storage::Storage> storage_of_threads(const std::string& path);
 
 void set_size(File& file, std::int64_t bytes);
 void preallocate(File& file, std::int64_t bytes);

@@ -1,4 +1,4 @@
-// Opening, closing and deleting files.
+// Opening and deleting files.
 //
 // Invariants: rank 0 follows links and creates, and the others open what exists, where rank 0 found
 // it; its result is broadcast before they do, so that a failure is the same on all ranks.
@@ -12,7 +12,6 @@
 
 #include "mpiio/file.hpp"
 #include "mpiio/hooks.hpp"
-#include "mpiio/kept.hpp"
 #include "mpiio/pending.hpp"
 #include "sluice/error.hpp"
 #include "storage/calls.hpp"
@@ -35,6 +34,14 @@ std::shared_ptr<storage::Storage> storage_of_settings(const char* chosen) {
 std::shared_ptr<storage::Storage> storage_of_calls() {
   static const std::shared_ptr<storage::Storage> files = storage_of_settings("writeback");
   return files;
+}
+
+/// For threads that write to `path` in the background, unless a setting says otherwise: on disks of
+/// the node by direct I/O, which leaves the cores to the program.
+std::shared_ptr<storage::Storage> storage_of_threads(const std::string& path) {
+  static const std::shared_ptr<storage::Storage> disk = storage_of_settings("direct");
+  static const std::shared_ptr<storage::Storage> others = storage_of_settings("writeback");
+  return storage::file_system_facts(path).reach == storage::Reach::node ? disk : others;
 }
 
 /// The file system prefix that ROMIO accepts before a path.
@@ -106,6 +113,13 @@ std::int64_t node_number(int rank) {
   check(mpi.Get_processor_name(name, &length), "asking for the node's name");
   const std::string node = name + ('\n' + storage::own_holder(false).kernel);
   return static_cast<std::int64_t>(std::hash<std::string_view>{}(node) >> 2);
+}
+
+/// Does this rank's environment ask for writing behind?
+bool asks_for_behind() {
+  const char* const word = std::getenv("SLUICE_MPIIO_WRITE_BEHIND");
+  return word != nullptr &&
+         (std::string(word) == "1" || std::string(word) == "true" || std::string(word) == "on");
 }
 
 /// What the ranks exchange before anything is opened.
@@ -222,6 +236,77 @@ bool open_others(File& file, const First& first, bool is_one_node) {
   return agreed % 2 != 0;
 }
 
+/// Why a file cannot be written behind; empty: it can.
+std::string obstacle_of(const File& file, bool is_one_node) {
+  int all_ranks = 0;
+  check(mpi.Comm_size(MPI_COMM_WORLD, &all_ranks), "asking for the number of ranks");
+  if (!is_one_node) {
+    return "its ranks are on several nodes";
+  }
+  if (file.ranks != all_ranks) {
+    return "not all ranks of the program have it open";
+  }
+  return "";
+}
+
+std::shared_ptr<Board> make_board(File& file, storage::SharedMemory::Key& key) {
+  auto memory = storage::SharedMemory::make(Board::bytes_for(file.ranks));
+  memory->reserve(0, memory->bytes());
+  key = memory->key();
+  return std::make_shared<Board>(std::move(memory), file.ranks, file.rank);
+}
+
+/// The thread's own way to the file, of which `File` says that one thread at a time uses it.
+std::unique_ptr<storage::File> open_again(File& file) {
+  auto again = open_existing(*storage_of_threads(file.path), file.path, file.mode);
+  if (again->identity() != file.identity) {
+    throw Error(Code::io, file.path + ": is another file now");
+  }
+  return again;
+}
+
+/// Sets file.behind where the setting asks for it and it can be; else says why not in the report.
+/// `is_wanted`, `is_one_node`: as all ranks have agreed. Collective.
+void start_behind(File& file, bool is_wanted, bool is_one_node) {
+  if (!is_wanted || !file.may_write()) {
+    return;
+  }
+  const std::string obstacle = obstacle_of(file, is_one_node);
+  if (!obstacle.empty()) {
+    file.report.note("written through, for " + obstacle);
+    return;
+  }
+  std::shared_ptr<Board> board;
+  std::unique_ptr<storage::File> again;
+  storage::SharedMemory::Key key;
+  int failed = 0;
+  const auto attempt = [&](auto&& action) {
+    try {
+      action();
+    } catch (const std::exception&) {
+      failed = 1;
+    }
+  };
+  if (file.rank == 0) {
+    attempt([&] { board = make_board(file, key); });
+  }
+  if (file.ranks > 1) {
+    check(mpi.Bcast(&key, static_cast<int>(sizeof key), MPI_BYTE, 0, file.comm),
+          "telling of shared memory");
+  }
+  attempt([&] {
+    if (file.rank != 0) {
+      board = std::make_shared<Board>(storage::SharedMemory::attach(key), file.ranks, file.rank);
+    }
+    again = open_again(file);
+  });
+  if (agree(file, failed) != 0) {
+    file.report.note("written through, for its ranks have no memory to share");
+    return;
+  }
+  file.behind = std::make_unique<Behind>(std::move(again), file.identity, std::move(board));
+}
+
 void open_on_all(File& file, const Meeting& meeting) {
   First first;
   Failure failure;
@@ -257,7 +342,7 @@ void open_on_all(File& file, const Meeting& meeting) {
   start_behind(file, meeting.is_behind, meeting.is_one_node);
   if ((file.mode & MPI_MODE_APPEND) != 0) {
     together(file, [&] {
-      wait_for_all_pending(file);
+      wait_for_all_pending(file.identity);
       file.position = static_cast<std::int64_t>(file.straight().size());
       if (file.rank == 0) {
         file.shared_position.set(file.position);
@@ -267,12 +352,6 @@ void open_on_all(File& file, const Meeting& meeting) {
 }
 
 }  // namespace
-
-std::shared_ptr<storage::Storage> storage_of_threads(const std::string& path) {
-  static const std::shared_ptr<storage::Storage> disk = storage_of_settings("direct");
-  static const std::shared_ptr<storage::Storage> others = storage_of_settings("writeback");
-  return storage::file_system_facts(path).reach == storage::Reach::node ? disk : others;
-}
 
 File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
   int is_inter = 0;
@@ -306,54 +385,6 @@ File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
   }
   open_on_all(*file, meeting);
   return file.release();
-}
-
-namespace {
-
-/// Some file systems write only now, or now say that a quota is exceeded.
-void end_storage(File& file, Kept& kept) {
-  kept.run([&] { file.storage->close(); });
-  file.storage.reset();
-}
-
-}  // namespace
-
-void close_file(File* closing) {
-  const std::unique_ptr<File> file(closing);
-  if (file->behind) {
-    file->behind->wait_own();
-  }
-  file->report.pattern.end_step();
-  file->report.tell(*file);
-  // No rank returns before all bytes are in the file, even if it determines the size by other
-  // means.
-  each_then_first(
-      *file,
-      [&] {
-        Kept kept;
-        kept.run([&] {
-          if (file->behind) {
-            file->behind->rethrow();
-          }
-        });
-        if (file->rank != 0) {
-          end_storage(*file, kept);
-        }
-        kept.rethrow();
-      },
-      [&] {
-        Kept kept;
-        kept.run([&] {
-          if (file->behind) {
-            file->storage->sync();  // on one node: it covers the bytes of all
-          }
-        });
-        end_storage(*file, kept);
-        if ((file->mode & MPI_MODE_DELETE_ON_CLOSE) != 0) {
-          file->files->remove(file->given_path);  // a link, not what it leads to
-        }
-        kept.rethrow();
-      });
 }
 
 void delete_file(const char* name) {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "mpiio/file.hpp"
+#include "mpiio/errors.hpp"
 #include "sluice/error.hpp"
 #include "storage/say.hpp"
 
@@ -31,7 +31,6 @@ double between(std::chrono::steady_clock::time_point from,
 
 /// Files whose paths differ in their numbers only, and that as many ranks wrote.
 struct Series {
-  int ranks = 0;
   std::int64_t files = 0;
   std::int64_t steps = 0;
   double seconds = 0;
@@ -69,10 +68,11 @@ std::string number(double value) {
   return {text.data(), written.ptr};
 }
 
-std::string json_of(const std::string& path, const Series& series) {
+std::string json_of(const Series& series) {
   std::string json =
-      "{\"path\": " + json_string(path) + ", \"files\": " + std::to_string(series.files) +
-      ", \"ranks\": " + std::to_string(series.ranks) +
+      "{\"path\": " + json_string(series.closed.path) +
+      ", \"files\": " + std::to_string(series.files) +
+      ", \"ranks\": " + std::to_string(series.closed.ranks) +
       ", \"steps\": " + std::to_string(series.steps) +
       ",\n   \"open_s\": " + number(series.seconds) +
       ", \"write_s\": " + number(series.closed.write_s) +
@@ -100,16 +100,16 @@ class Recorder {
     return *recorder;
   }
 
-  void add(const File& file, const Closed& closed) {
+  void add(const Closed& closed, const Pattern& pattern, storage::Storage& files) {
     const std::lock_guard lock(mutex_);
-    const std::string path = without_numbers(file.path);
+    const std::string path = without_numbers(closed.path);
     if (!series_.contains(path) && series_.size() >= most_series) {
       return;
     }
     Series& series = series_[path];
-    series.ranks = file.ranks;
+    series.closed.path = path;
+    series.closed.ranks = closed.ranks;
     ++series.files;
-    const Pattern& pattern = file.report.pattern;
     series.steps += pattern.steps();
     series.seconds += pattern.seconds();
     series.closed.write_s += closed.write_s;
@@ -123,7 +123,7 @@ class Recorder {
       sum.runs += kind.runs;
       sum.least_alignment_log2 = std::min(sum.least_alignment_log2, kind.least_alignment_log2);
     }
-    write(*file.files);
+    write(files);
   }
 
  private:
@@ -131,7 +131,7 @@ class Recorder {
     std::string text = std::string(signature) + "\n \"series\": [";
     bool is_first = true;
     for (const auto& [path, series] : series_) {
-      text += (is_first ? "\n  " : ",\n  ") + json_of(path, series);
+      text += (is_first ? "\n  " : ",\n  ") + json_of(series);
       is_first = false;
     }
     text += "]}\n";
@@ -197,14 +197,14 @@ bool is_recording() {
   return path != nullptr && *path != '\0';
 }
 
-void record_file(const File& file, const Closed& closed) {
+void record_file(const Closed& closed, const Pattern& pattern, storage::Storage& files) {
   int world_rank = 0;
   check(mpi.Comm_rank(MPI_COMM_WORLD, &world_rank), "asking for the rank");
-  if (world_rank != 0 || file.rank != 0 || !is_recording()) {
+  if (world_rank != 0 || !is_recording()) {
     return;
   }
   try {
-    Recorder::all().add(file, closed);
+    Recorder::all().add(closed, pattern, files);
   } catch (const std::exception& e) {
     storage::say(std::string("SLUICE_MPIIO_RECORD: ") + e.what());
   }

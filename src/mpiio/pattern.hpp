@@ -10,9 +10,9 @@
 #include <map>
 #include <string>
 
-namespace sluice::mpiio {
+#include "storage/storage.hpp"
 
-struct File;
+namespace sluice::mpiio {
 
 /// A collective write, of all ranks.
 struct Written {
@@ -62,12 +62,15 @@ class Pattern {
 bool is_recording();
 /// What a close tells of the file beside its pattern, of all ranks.
 struct Closed {
+  std::string path;
+  int ranks = 0;
   double write_s = 0;  ///< of the slowest rank
   std::int64_t independent_calls = 0;
   std::int64_t independent_bytes = 0;
   std::int64_t read_bytes = 0;
 };
-/// Adds a file to the record. Not collective; only rank 0 of the whole program does anything.
-void record_file(const File& file, const Closed& closed);
+/// Adds a file to the record, which `files` writes. For rank 0 of the file; does nothing unless
+/// that is rank 0 of the whole program.
+void record_file(const Closed& closed, const Pattern& pattern, storage::Storage& files);
 
 }  // namespace sluice::mpiio

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "model/number_text.hpp"
-#include "mpiio/file.hpp"
 #include "mpiio/hooks.hpp"
 #include "sluice/error.hpp"
 #include "storage/say.hpp"
@@ -194,31 +193,31 @@ std::vector<std::shared_ptr<Board>> Boards::busy(const storage::FileIdentity& fi
   return found;
 }
 
-void wait_for_pending(const File& file, const Run& range) {
+void wait_for_pending(const storage::FileIdentity& file, const Run& range) {
   if (Boards::all().is_empty()) {
     return;
   }
-  for (const auto& board : Boards::all().busy(file.identity)) {
+  for (const auto& board : Boards::all().busy(file)) {
     board->wait_for(range);
   }
 }
 
-void wait_for_all_pending(const File& file) {
+void wait_for_all_pending(const storage::FileIdentity& file) {
   if (Boards::all().is_empty()) {
     return;
   }
-  for (const auto& board : Boards::all().busy(file.identity)) {
+  for (const auto& board : Boards::all().busy(file)) {
     board->wait_for_all();
   }
 }
 
-void wait_to_read(const File& file, const Run& range) {
+void wait_to_read(const storage::FileIdentity& file, const Run& range, storage::File& storage) {
   if (Boards::all().is_empty()) {
     return;
   }
-  for (const auto& board : Boards::all().busy(file.identity)) {
+  for (const auto& board : Boards::all().busy(file)) {
     board->wait_for(range);
-    if (range.end() > static_cast<std::int64_t>(file.storage->size())) {
+    if (range.end() > static_cast<std::int64_t>(storage.size())) {
       board->wait_for_all();  // what is pending behind it may make the file longer
     }
   }

@@ -89,12 +89,11 @@ class Boards {
   std::atomic<int> count_{0};
 };
 
-struct File;
 /// Before any access at once of a range: until nothing pending overlaps it.
-void wait_for_pending(const File& file, const Run& range);
+void wait_for_pending(const storage::FileIdentity& file, const Run& range);
 /// Before what depends on the size, or on all bytes.
-void wait_for_all_pending(const File& file);
+void wait_for_all_pending(const storage::FileIdentity& file);
 /// Before a read, whose count depends on the size too.
-void wait_to_read(const File& file, const Run& range);
+void wait_to_read(const storage::FileIdentity& file, const Run& range, storage::File& storage);
 
 }  // namespace sluice::mpiio

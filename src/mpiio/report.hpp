@@ -11,8 +11,6 @@
 
 namespace sluice::mpiio {
 
-struct File;
-
 /// How a transfer went.
 enum class Way : std::uint8_t {
   independent,  ///< one rank's call
@@ -45,19 +43,30 @@ class Stopwatch {
 
 class Report {
  public:
+  static constexpr int ways = 3;
+  struct Count {
+    std::int64_t calls = 0;
+    std::int64_t bytes = 0;
+    std::int64_t runs = 0;
+  };
+
   Report();
   bool is_wanted() const { return is_wanted_; }
   /// As all ranks have agreed.
   void want(bool is_wanted) { is_wanted_ = is_wanted; }
+  /// Does SLUICE_EXPLAIN of this rank ask for it?
+  bool is_said() const { return is_said_; }
 
   /// Where the seconds of a call are added; null if nobody wants them: to ask for the time twice
   /// costs a tenth of a small write.
   double* sum_of(bool is_write) { return !is_wanted_ ? nullptr : is_write ? &write_s : &read_s; }
   void count(bool is_write, Way way, std::int64_t bytes, std::int64_t runs);
+  const Count& counted(bool is_write, Way way) const {
+    return (is_write ? written_ : read_)[static_cast<int>(way)];
+  }
   /// A line of the report, the same on all ranks.
   void note(const std::string& text) { note_ = text; }
-  /// Prints on rank 0. Collective if it is requested.
-  void tell(const File& file) const;
+  const std::string& note() const { return note_; }
 
   Pattern pattern;
   Printed printed;
@@ -66,14 +75,8 @@ class Report {
   double sync_s = 0;
 
  private:
-  static constexpr int ways = 3;
-  struct Count {
-    std::int64_t calls = 0;
-    std::int64_t bytes = 0;
-    std::int64_t runs = 0;
-  };
   bool is_wanted_ = false;
-  bool is_said_ = false;  ///< by SLUICE_EXPLAIN of this rank
+  bool is_said_ = false;
   Count written_[ways];
   Count read_[ways];
   std::string note_;
