@@ -74,17 +74,9 @@ void set(std::string_view name, std::string_view value, Settings& settings) {
 
 /// The same file as the library's, whose other options do not concern a driver.
 void read_toml(const std::string& path, Settings& settings) {
-  constexpr const char* default_file = "sluice.toml";
-  constexpr std::uint64_t most_file_bytes = 1 << 20;
-  const char* told = std::getenv("SLUICE_CONFIG");
-  const std::string file = told != nullptr ? told : default_file;
-  if (file.empty() || (told == nullptr && !storage::look_for_unnamed(file).is_there)) {
-    return;
-  }
-  const auto trust = told != nullptr ? storage::Trust::anybody : storage::Trust::own_files;
-  const auto entries =
-      model::toml_entries(storage::read_small_file(file, most_file_bytes, trust), file,
-                          [](std::string_view key) { return key == "hints"; });
+  const storage::SettingsFile file = storage::settings_file();
+  const auto entries = model::toml_entries(file.text, file.name,
+                                           [](std::string_view key) { return key == "hints"; });
   // A table for this file counts more than what is said for all.
   for (const bool is_special : {false, true}) {
     for (const model::TomlEntry& entry : entries) {
@@ -97,8 +89,6 @@ void read_toml(const std::string& path, Settings& settings) {
     }
   }
 }
-
-}  // namespace
 
 Settings parse_settings(const std::string& text, Settings base) {
   constexpr const char* separators = " ,;\t\n";
@@ -118,6 +108,8 @@ Settings parse_settings(const std::string& text, Settings base) {
     set(word.substr(0, equals), word.substr(equals + 1), base);
   }
 }
+
+}  // namespace
 
 Settings settings_of(const std::string& path, bool asks_locks) {
   Settings settings;

@@ -28,11 +28,10 @@ struct Settings {
   bool log = false;        ///< a line to stderr for every commit
 };
 
-/// Error invalid_argument names what is not known or does not fit.
-Settings parse_settings(const std::string& text, Settings base = {});
 /// For the file at `path`: of this process's environment and its sluice.toml. Errors: those of
-/// reading that; permission where one of the current folder belongs to somebody else.
-/// `asks_locks`: of the program, which counts where HDF5_USE_FILE_LOCKING does not say.
+/// reading that; invalid_argument names what is not known or does not fit; permission where one of
+/// the current folder belongs to somebody else. `asks_locks`: of the program, which counts where
+/// HDF5_USE_FILE_LOCKING does not say.
 Settings settings_of(const std::string& path, bool asks_locks);
 
 }  // namespace sluice::plugin

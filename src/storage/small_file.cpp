@@ -1,6 +1,7 @@
 #include "storage/small_file.hpp"
 
 #include <cerrno>
+#include <cstdlib>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -40,18 +41,21 @@ void check_small_file(int fd, const std::string& path, std::uint64_t most_bytes,
   }
 }
 
-}  // namespace
-
-LookUp look_for_unnamed(const std::string& path) {
+/// Looks for a file that nobody named, which is none of the program's where its folder is closed to
+/// it, or stale.
+void look_for(SettingsFile& file) {
   struct stat status = {};
-  if (::lstat(path.c_str(), &status) == 0) return {true, {}};
-  const int problem = errno;
-  if (problem == ENOENT || problem == ENOTDIR) return {};
+  file.was_found = ::lstat(file.name.c_str(), &status) == 0;
+  const int problem = file.was_found ? ENOENT : errno;
   if (problem == EACCES || problem == ESTALE) {
-    return {false, std::generic_category().message(problem)};
+    file.notice = "the current folder was not searched for " + file.name + ": " +
+                  std::generic_category().message(problem);
+  } else if (problem != ENOENT && problem != ENOTDIR) {
+    throw system_error(file.name, describe(Call::exists), problem);
   }
-  throw system_error(path, describe(Call::exists), problem);
 }
+
+}  // namespace
 
 std::string read_small_file(const std::string& path, std::uint64_t most_bytes, Trust trust) {
   const int fd = open_descriptor(real_system_calls(), Place(AT_FDCWD, path), O_RDONLY);
@@ -75,6 +79,22 @@ std::string read_small_file(const std::string& path, std::uint64_t most_bytes, T
     ::close(fd);
     throw;
   }
+}
+
+SettingsFile settings_file() {
+  // A settings file has a few lines; a larger file is not one.
+  constexpr std::uint64_t most_bytes = 1 << 20;
+  const char* const told = std::getenv(settings_variable);
+  SettingsFile file;
+  file.name = told != nullptr ? told : default_settings;
+  if (told == nullptr) {
+    look_for(file);
+  }
+  if (file.was_found || (told != nullptr && !file.name.empty())) {
+    const Trust trust = file.was_found ? Trust::own_files : Trust::anybody;
+    file.text = read_small_file(file.name, most_bytes, trust);
+  }
+  return file;
 }
 
 }  // namespace sluice::storage

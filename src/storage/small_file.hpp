@@ -1,4 +1,4 @@
-// A small text file that configures the library.
+// Small text files that configure the library.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,25 @@ enum class Trust : std::uint8_t {
   own_files,  ///< only files of the user and of root
 };
 
-struct LookUp {
-  bool is_there = false;
-  std::string why_not;  ///< nothing was looked for: the folder may not be searched, or is stale
-};
-
-/// Looks for a file that nobody named, which is none of the program's where its folder is closed to
-/// it. Errors: other failures of the look-up.
-LookUp look_for_unnamed(const std::string& path);
-
 /// The content of a regular file; /dev/null is empty, another device or a pipe is refused at once.
 /// Errors: those of opening; permission if the file belongs to another user and `trust` forbids
 /// that; format if it has more than `most_bytes`.
 std::string read_small_file(const std::string& path, std::uint64_t most_bytes, Trust trust);
+
+/// Names the settings file; empty: there is none.
+inline constexpr const char* settings_variable = "SLUICE_CONFIG";
+/// The settings file where the variable is not set, in the current folder.
+inline constexpr const char* default_settings = "sluice.toml";
+
+struct SettingsFile {
+  std::string name;
+  std::string text;        ///< empty: there is none
+  bool was_found = false;  ///< in the current folder: the user did not name it
+  std::string notice;      ///< a line for the user where that folder could not be searched
+};
+
+/// The settings of this process. One that was found must belong to the user or root. Errors: those
+/// of read_small_file(), and of the look-up.
+SettingsFile settings_file();
 
 }  // namespace sluice::storage

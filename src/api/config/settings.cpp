@@ -18,13 +18,9 @@ namespace sluice::settings {
 namespace {
 
 constexpr const char* prefix = "SLUICE_";
-constexpr const char* config_variable = "SLUICE_CONFIG";
 constexpr const char* explain_variable = "SLUICE_EXPLAIN";
 /// Used by the tests: not a misspelt SLUICE_LOG.
 constexpr const char* long_variable = "SLUICE_LONG";
-constexpr const char* default_file = "sluice.toml";
-/// A settings file has a few lines; a larger file is not one.
-constexpr std::uint64_t most_file_bytes = 1 << 20;
 
 std::string variable_of(const Option& option) {
   std::string name = prefix;
@@ -37,7 +33,7 @@ std::string variable_of(const Option& option) {
 /// Other programs use variables with this prefix too, so only apparent misspellings are refused.
 void refuse_slip(const std::string& name) {
   constexpr std::size_t slip = 2;
-  std::vector<std::string> known{config_variable, explain_variable};
+  std::vector<std::string> known{storage::settings_variable, explain_variable};
   for (const Option& option : option_table()) {
     known.push_back(variable_of(option));
   }
@@ -47,31 +43,6 @@ void refuse_slip(const std::string& name) {
                                               " is not known: did you mean " + candidate + "?");
     }
   }
-}
-
-/// `notice`: a line for the user where the current folder could not be searched.
-std::vector<Override> overrides_of_file(const std::string& path, std::string& notice) {
-  const char* told = std::getenv(config_variable);
-  const std::string file = told != nullptr ? told : default_file;
-  if (file.empty()) {
-    return {};
-  }
-  if (told == nullptr) {
-    const storage::LookUp found = storage::look_for_unnamed(file);
-    if (!found.why_not.empty()) {
-      notice = "the current folder was not searched for " + file + ": " + found.why_not;
-    }
-    if (!found.is_there) {
-      return {};
-    }
-  }
-  const auto trust = told != nullptr ? storage::Trust::anybody : storage::Trust::own_files;
-  auto overrides =
-      overrides_of_toml(storage::read_small_file(file, most_file_bytes, trust), file, path);
-  for (Override& one : overrides) {
-    one.was_found = told == nullptr;
-  }
-  return overrides;
 }
 
 }  // namespace
@@ -90,7 +61,8 @@ std::vector<Override> overrides_of_environment(const char* const* environment) {
                                      [&](const Option& o) { return variable_of(o) == name; });
     if (option != table.end()) {
       overrides.push_back({option->name, entry.substr(equals + 1), name});
-    } else if (name != config_variable && name != explain_variable && name != long_variable) {
+    } else if (name != storage::settings_variable && name != explain_variable &&
+               name != long_variable) {
       refuse_slip(name);
     }
   }
@@ -126,7 +98,9 @@ std::string found_notice(const Settings& settings, const Options& code) {
       text += (text.empty() ? "" : ", ") + name + " = " + model::quoted(one->value);
     }
   }
-  return text.empty() ? text : std::string(default_file) + " in the current folder sets " + text;
+  return text.empty()
+             ? text
+             : std::string(storage::default_settings) + " in the current folder sets " + text;
 }
 
 }  // namespace
@@ -134,8 +108,11 @@ std::string found_notice(const Settings& settings, const Options& code) {
 Settings resolve(exec::Transport& transport, const std::string& path, const Options& code,
                  const std::vector<std::string>& own) {
   auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
-    std::string notice;
-    std::vector<Override> found = overrides_of_file(path, notice);
+    const storage::SettingsFile file = storage::settings_file();
+    std::vector<Override> found = overrides_of_toml(file.text, file.name, path);
+    for (Override& one : found) {
+      one.was_found = file.was_found;
+    }
     const std::vector<Override> more = overrides_of_environment(environ);
     found.insert(found.end(), more.begin(), more.end());
     Options scratch = code;
@@ -145,7 +122,7 @@ Settings resolve(exec::Transport& transport, const std::string& path, const Opti
     });
     const char* explain = std::getenv(explain_variable);
     out.put(explain != nullptr && std::strcmp(explain, "") != 0 && std::strcmp(explain, "0") != 0);
-    out.put(notice);
+    out.put(file.notice);
     out.put(found.size());
     for (const Override& one : found) {
       out.put(one.name);
