@@ -79,4 +79,15 @@ void BlobReceive::post_rest(MpiCore& core, Batch& batch) {
   }
 }
 
+void receive_rests(MpiCore& core, Batch& in, std::vector<BlobReceive>& blobs) {
+  for (BlobReceive& blob : blobs) {
+    blob.take_head(core, in);
+  }
+  in.clear();
+  for (BlobReceive& blob : blobs) {
+    blob.post_rest(core, in);
+  }
+  core.wait(in);
+}
+
 }  // namespace sluice::exec

@@ -51,4 +51,7 @@ class BlobReceive {
   std::shared_ptr<std::vector<std::byte>> body_;
 };
 
+/// Receives the bodies of blobs whose heads, in the batch `in`, are done.
+void receive_rests(MpiCore& core, Batch& in, std::vector<BlobReceive>& blobs);
+
 }  // namespace sluice::exec

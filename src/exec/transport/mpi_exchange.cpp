@@ -35,18 +35,6 @@ void check_parcels(MpiCore& core, const std::vector<Parcel>& parcels) {
   }
 }
 
-// Receives bodies of heads that are done.
-void receive_rests(MpiCore& core, Batch& in, std::vector<BlobReceive>& blobs) {
-  for (BlobReceive& blob : blobs) {
-    blob.take_head(core, in);
-  }
-  in.clear();
-  for (BlobReceive& blob : blobs) {
-    blob.post_rest(core, in);
-  }
-  core.wait(in);
-}
-
 void exchange_dense(MpiCore& core, const Bodies& leaving, std::vector<Parcel>& result) {
   Batch in;
   Batch out;

@@ -57,14 +57,7 @@ void receive_packs(MpiCore& core, const std::vector<int>& children, Take&& take)
     blobs.emplace_back(core, in, child);
   }
   core.wait(in);
-  for (BlobReceive& blob : blobs) {
-    blob.take_head(core, in);
-  }
-  in.clear();
-  for (BlobReceive& blob : blobs) {
-    blob.post_rest(core, in);
-  }
-  core.wait(in);
+  receive_rests(core, in, blobs);
   for (BlobReceive& blob : blobs) {
     take(blob.body());
   }
