@@ -45,14 +45,7 @@ Checkpoint::~Checkpoint() {
     impl_->drop();  // everything that was saved is there
     return;
   }
-  const bool speaks = impl_->speaks();
-  try {
-    impl_->close();
-  } catch (const std::exception& e) {
-    if (speaks) {
-      detail::say(std::string("closing failed: ") + e.what());
-    }
-  }
+  detail::close_or_say(*impl_);
 }
 
 void Checkpoint::array_raw(const std::string& name, void* data, Type type, const Shape& shape,

@@ -210,13 +210,7 @@ File::~File() {
     }
     return;
   }
-  try {
-    impl_->close();
-  } catch (const std::exception& e) {
-    if (impl_->speaks()) {
-      detail::say(std::string("closing failed: ") + e.what());
-    }
-  }
+  detail::close_or_say(*impl_);
 }
 
 Variable File::define_raw(const std::string& name, Type type, const Shape& shape,

@@ -60,13 +60,7 @@ Records::~Records() {
   if (!impl_ || !impl_->is_open() || impl_->unwinds()) {
     return;
   }
-  try {
-    impl_->close();
-  } catch (const std::exception& e) {
-    if (impl_->speaks()) {
-      detail::say(std::string("closing failed: ") + e.what());
-    }
-  }
+  detail::close_or_say(*impl_);
 }
 
 int Records::parts() const noexcept { return impl_ ? impl_->parts() : 0; }
