@@ -246,14 +246,15 @@ void sluice_fortran_forget(const sluice_file* file) {
   pthread_mutex_unlock(&kept_mutex);
 }
 
-/* Why these are no rows of the variable; NULL where they are. */
+enum { all_rows = -1 };
+/* Why these are no rows of the variable; NULL where they are. `rows`: how many there must be. */
 static const char* fault_of_rows(sluice_file* file, sluice_variable variable, const struct array* a,
                                  int64_t rows) {
   sluice_variable_info info = SLUICE_VARIABLE_INFO_INIT;
   const char* fault = fault_of_data(a);
   if (fault != NULL) return fault;
   if (a->rank < 1) return "the data needs a last dimension that counts the rows";
-  if (a->count[0] != rows) {
+  if (rows != all_rows && a->count[0] != rows) {
     return "the last dimension of the data needs as many rows as there are ids";
   }
   if (sluice_info(file, variable, &info) != SLUICE_OK) return NULL; /* the call itself will say */
@@ -266,6 +267,17 @@ static const char* fault_of_rows(sluice_file* file, sluice_variable variable, co
   return NULL;
 }
 
+/* Finds the variable and looks at the data; SLUICE_OK where these are rows of it. */
+static int find_rows(sluice_file* file, struct name_cache* cache, const char* call,
+                     const char* name, int length, const CFI_cdesc_t* data, int64_t rows,
+                     sluice_variable* variable, struct array* a) {
+  const int refused = find(file, cache, name, length, variable);
+  read_descriptor(data, a);
+  if (refused != SLUICE_OK) return refused;
+  const char* fault = fault_of_rows(file, *variable, a, rows);
+  return fault == NULL ? SLUICE_OK : refuse_data(a, call, name, length, fault);
+}
+
 int sluice_fortran_put_rows(sluice_file* file, struct name_cache* cache, const char* name,
                             int length, const CFI_cdesc_t* data, int64_t rows, const int64_t* ids,
                             int32_t in_place);
@@ -274,12 +286,7 @@ int sluice_fortran_put_rows(sluice_file* file, struct name_cache* cache, const c
                             int32_t in_place) {
   struct array a;
   sluice_variable variable = no_variable;
-  int refused = find(file, cache, name, length, &variable);
-  read_descriptor(data, &a);
-  if (refused == SLUICE_OK) {
-    const char* fault = fault_of_rows(file, variable, &a, rows);
-    if (fault != NULL) refused = refuse_data(&a, "put_rows", name, length, fault);
-  }
+  int refused = find_rows(file, cache, "put_rows", name, length, data, rows, &variable, &a);
   const bool needs_packing =
       refused == SLUICE_OK && (!in_place || !is_as_stored(&a) || !is_dense(&a));
   const size_t ids_bytes = sizeof(struct kept) + (size_t)rows * sizeof *ids;
@@ -311,13 +318,8 @@ int sluice_fortran_put_joined(sluice_file* file, struct name_cache* cache, const
                               int length, const CFI_cdesc_t* data, int32_t in_place) {
   struct array a;
   sluice_variable variable = no_variable;
-  int refused = find(file, cache, name, length, &variable);
-  read_descriptor(data, &a);
+  int refused = find_rows(file, cache, "put_joined", name, length, data, all_rows, &variable, &a);
   const int64_t rows = a.rank < 1 ? 0 : a.count[0];
-  if (refused == SLUICE_OK) {
-    const char* fault = fault_of_rows(file, variable, &a, rows);
-    if (fault != NULL) refused = refuse_data(&a, "put_joined", name, length, fault);
-  }
   struct kept* k = NULL;
   if (refused == SLUICE_OK && (!in_place || !is_as_stored(&a) || !is_dense(&a))) {
     k = new_packed(&a, sizeof(struct kept));
@@ -348,12 +350,7 @@ int sluice_fortran_get_rows(sluice_file* file, struct name_cache* cache, const c
                             int64_t step) {
   struct array a;
   sluice_variable variable = no_variable;
-  int refused = find(file, cache, name, length, &variable);
-  read_descriptor(data, &a);
-  if (refused == SLUICE_OK) {
-    const char* fault = fault_of_rows(file, variable, &a, rows);
-    if (fault != NULL) refused = refuse_data(&a, "get_rows", name, length, fault);
-  }
+  int refused = find_rows(file, cache, "get_rows", name, length, data, rows, &variable, &a);
   const bool needs_packing = refused == SLUICE_OK && (!is_as_stored(&a) || !is_dense(&a));
   const size_t ids_bytes = (size_t)rows * sizeof *ids;
   int64_t* from_0 = needs_packing ? new_packed(&a, ids_bytes) : malloc(ids_bytes + 1);

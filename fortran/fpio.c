@@ -106,7 +106,7 @@ static void finish(int code, const char* why, const char* call, int* stat) {
 static const char* const never_opened = "this fpio_file is not open";
 static const char* const no_memory = "no memory for a copy of the array";
 
-static void write_slowly(struct fpio_file* fp, const CFI_cdesc_t* values, int* stat) {
+static void move_slowly(struct fpio_file* fp, const CFI_cdesc_t* values, bool writes, int* stat) {
   struct array a;
   int64_t count = 0;
   const char* why = fp->part == NULL ? never_opened : look_at(values, &a, &count);
@@ -114,24 +114,24 @@ static void write_slowly(struct fpio_file* fp, const CFI_cdesc_t* values, int* s
              : why != NULL       ? SLUICE_ERROR_INVALID_ARGUMENT
                                  : SLUICE_OK;
   if (code == SLUICE_OK && count != 0) {
-    if (is_as_stored(&a) && is_dense(&a)) {
-      code = sluice_part_write(fp->part, a.type, a.base, count);
+    const bool is_packed = !is_as_stored(&a) || !is_dense(&a);
+    char* data = is_packed ? new_packed(&a, 0) : a.base;
+    if (data == NULL) {
+      why = no_memory;
+      code = SLUICE_ERROR_OVER_BUDGET;
+    } else if (writes) {
+      if (is_packed) pack(&a, data);
+      code = sluice_part_write(fp->part, a.type, data, count);
     } else {
-      char* packed = new_packed(&a, 0);
-      if (packed == NULL) {
-        why = no_memory;
-        code = SLUICE_ERROR_OVER_BUDGET;
-      } else {
-        pack(&a, packed);
-        code = sluice_part_write(fp->part, a.type, packed, count);
-        free(packed);
-      }
+      code = sluice_part_read(fp->part, a.type, data, count);
+      if (is_packed && code == SLUICE_OK) unpack(&a, data);
     }
+    if (is_packed) free(data);
   }
-  if (why != NULL && fp->part != NULL) {
+  if (writes && why != NULL && fp->part != NULL) {
     sluice_part_write(fp->part, 0, "", 1); /* refused: the group must fail, too */
   }
-  finish(code, why, "file_bwrite", stat);
+  finish(code, why, writes ? "file_bwrite" : "file_bread", stat);
 }
 
 void sluice_fpio_bwrite(struct fpio_file* fp, const CFI_cdesc_t* values, int* stat) {
@@ -140,32 +140,7 @@ void sluice_fpio_bwrite(struct fpio_file* fp, const CFI_cdesc_t* values, int* st
     if (stat != NULL) *stat = 0;
     return;
   }
-  write_slowly(fp, values, stat);
-}
-
-static void read_slowly(struct fpio_file* fp, const CFI_cdesc_t* values, int* stat) {
-  struct array a;
-  int64_t count = 0;
-  const char* why = fp->part == NULL ? never_opened : look_at(values, &a, &count);
-  int code = why == never_opened ? SLUICE_ERROR_WRONG_STATE
-             : why != NULL       ? SLUICE_ERROR_INVALID_ARGUMENT
-                                 : SLUICE_OK;
-  if (code == SLUICE_OK && count != 0) {
-    if (is_as_stored(&a) && is_dense(&a)) {
-      code = sluice_part_read(fp->part, a.type, a.base, count);
-    } else {
-      char* packed = new_packed(&a, 0);
-      if (packed == NULL) {
-        why = no_memory;
-        code = SLUICE_ERROR_OVER_BUDGET;
-      } else {
-        code = sluice_part_read(fp->part, a.type, packed, count);
-        if (code == SLUICE_OK) unpack(&a, packed);
-        free(packed);
-      }
-    }
-  }
-  finish(code, why, "file_bread", stat);
+  move_slowly(fp, values, true, stat);
 }
 
 void sluice_fpio_bread(struct fpio_file* fp, const CFI_cdesc_t* values, int* stat) {
@@ -174,5 +149,5 @@ void sluice_fpio_bread(struct fpio_file* fp, const CFI_cdesc_t* values, int* sta
     if (stat != NULL) *stat = 0;
     return;
   }
-  read_slowly(fp, values, stat);
+  move_slowly(fp, values, false, stat);
 }
