@@ -1,7 +1,6 @@
 // bench: the speed of a file system for the ranks of this run, by strategy and writers. On all
 // ranks.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
@@ -14,6 +13,7 @@
 #include "exec/transport/agree.hpp"
 #include "help.hpp"
 #include "model/bytes.hpp"
+#include "model/clock.hpp"
 #include "plan/plan.hpp"
 #include "scratch_folder.hpp"
 #include "sluice/error.hpp"
@@ -27,7 +27,6 @@ namespace sluice::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::uint64_t mib_bytes = 1 << 20;
 constexpr std::uint64_t probe_mib = 4;
@@ -236,13 +235,13 @@ class Bench {
     const double room = static_cast<double>(place_.free_bytes()) / mib_bytes / 4 / ranks;
     const double most = std::min<double>(most_mib, std::max(1.0, room));
     const auto mib = static_cast<std::uint64_t>(std::clamp(wanted, 1.0, most));
-    begin_ = SteadyClock::now();
+    begin_s_ = model::now_s();
     return on_all(mib);
   }
 
   /// By the clock of rank 0. Two rounds are always made.
   bool is_over() {
-    const double seconds = std::chrono::duration<double>(SteadyClock::now() - begin_).count();
+    const double seconds = model::now_s() - begin_s_;
     return on_all(rounds_done_ >= fewest_rounds && seconds > verb_.seconds ? 1 : 0) != 0;
   }
 
@@ -276,10 +275,10 @@ class Bench {
     read(candidate);
   }
 
-  /// Seconds since `begin` when the last rank has arrived.
-  double until_all(SteadyClock::time_point begin) {
+  /// Seconds since `begin_s` when the last rank has arrived.
+  double until_all(double begin_s) {
     transport_.barrier();
-    return std::chrono::duration<double>(SteadyClock::now() - begin).count();
+    return model::now_s() - begin_s;
   }
 
   void write(Candidate& candidate) {
@@ -288,7 +287,7 @@ class Bench {
     options.writers = candidate.writers;
     options.durability = Durability::step;
     transport_.barrier();
-    const auto begin = SteadyClock::now();
+    const double begin_s = model::now_s();
     const auto output =
         commit::open_output(transport_, *storage_, place_.file(), commit::Opening::create, options);
     model::Definition field;
@@ -303,19 +302,19 @@ class Bench {
                  own_box(),
                  {reinterpret_cast<const std::byte*>(data_.data()), field.type, count, {0}}});
     output->end_step();
-    candidate.returned_s.push_back(until_all(begin));
+    candidate.returned_s.push_back(until_all(begin_s));
     output->close();
-    candidate.durable_s.push_back(until_all(begin));
+    candidate.durable_s.push_back(until_all(begin_s));
   }
 
   void read(Candidate& candidate) {
     transport_.barrier();
-    const auto begin = SteadyClock::now();
+    const double begin_s = model::now_s();
     commit::Input input(transport_, *storage_, place_.file(), {});
     input.get(commit::dense_request(input.find("field"), 0, own_box(),
                                     reinterpret_cast<std::byte*>(found_.data()),
                                     type_of<double>()));
-    candidate.read_s.push_back(until_all(begin));
+    candidate.read_s.push_back(until_all(begin_s));
     exec::together(transport_, [&] {
       if (found_ != data_) {
         throw Error(Code::damaged, place_.file() + ": what was read differs from what was written");
@@ -332,7 +331,7 @@ class Bench {
   bool is_first_of_node_;
   std::vector<double> data_;
   std::vector<double> found_;
-  SteadyClock::time_point begin_ = SteadyClock::now();
+  double begin_s_ = model::now_s();
   int rounds_done_ = 0;
 };
 

@@ -1,11 +1,11 @@
 // collect: bring the parts of a set into one folder. On all ranks together.
 #include "commit/tools/collect.hpp"
 
-#include <chrono>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "help.hpp"
+#include "model/clock.hpp"
 #include "text/progress.hpp"
 #include "text/text.hpp"
 #include "verb.hpp"
@@ -21,10 +21,6 @@ struct CollectVerb {
   commit::CollectOptions options;
   bool json = false;
 };
-
-double seconds_since(std::chrono::steady_clock::time_point began) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-}
 
 std::string done_text(const CollectVerb& verb, const commit::Collected& done, double seconds) {
   const std::string name = printable(verb.file);
@@ -44,7 +40,7 @@ std::string done_text(const CollectVerb& verb, const commit::Collected& done, do
 }
 
 int collect(const Context& context, const CollectVerb& verb) {
-  const auto began = std::chrono::steady_clock::now();
+  const double began_s = model::now_s();
   commit::Collected done;
   {
     Progress progress("collect " + verb.file, context.is_root());
@@ -52,13 +48,13 @@ int collect(const Context& context, const CollectVerb& verb) {
         context.transport, context.storage, verb.file, verb.options,
         [&](std::uint64_t bytes, std::uint64_t total) { progress.update(bytes, total); });
   }
+  const double seconds = model::now_s() - began_s;
   if (context.is_root() && verb.json) {
-    const Json json{{"file", verb.file},   {"parts", done.parts},
-                    {"moved", done.moved}, {"bytes", done.bytes},
-                    {"left", done.left},   {"seconds", seconds_since(began)}};
+    const Json json{{"file", verb.file},   {"parts", done.parts}, {"moved", done.moved},
+                    {"bytes", done.bytes}, {"left", done.left},   {"seconds", seconds}};
     show_json(json);
   } else if (context.is_root()) {
-    tell("{}", done_text(verb, done, seconds_since(began)));
+    tell("{}", done_text(verb, done, seconds));
   }
   return fine;
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,6 +17,7 @@
 #include "layout/formats/formats.hpp"
 #include "layout/records/format.hpp"
 #include "layout/vtkhdf/rules.hpp"
+#include "model/clock.hpp"
 #include "new_file.hpp"
 #include "records/convert_lines.hpp"
 #include "records/convert_records.hpp"
@@ -337,10 +337,7 @@ int convert(const Context& context, const ConvertVerb& verb) {
   if (is_to_folder || is_record_folder(context, verb.file)) {
     return convert_records(context, verb, is_to_folder);
   }
-  const auto began = std::chrono::steady_clock::now();
-  const auto seconds_since = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  };
+  const double began_s = model::now_s();
   Options options;
   options.strategy = "shared";  // who has read it writes it
   options.format = verb.format;
@@ -349,7 +346,7 @@ int convert(const Context& context, const ConvertVerb& verb) {
     return report_lines(context, verb, *lines);
   }
   if (const auto spins = try_spins(context, verb, options)) {
-    return report_spins(context, verb, *spins, seconds_since());
+    return report_spins(context, verb, *spins, model::now_s() - began_s);
   }
   commit::Converted done;
   {
@@ -366,7 +363,7 @@ int convert(const Context& context, const ConvertVerb& verb) {
                    verb.is_compress_given ? std::optional(verb.compress) : std::nullopt, verb.step},
                   [&](std::uint64_t bytes, std::uint64_t all) { progress.update(bytes, all); });
   }
-  const double seconds = seconds_since();
+  const double seconds = model::now_s() - began_s;
   if (!context.is_root()) {
     return fine;
   }

@@ -1,6 +1,5 @@
 // diff: compares the contents of two files. On all ranks together.
 #include <algorithm>
-#include <chrono>
 #include <fmt/format.h>
 #include <limits>
 
@@ -10,6 +9,7 @@
 #include "compare/stored.hpp"
 #include "compare/variable_pair.hpp"
 #include "help.hpp"
+#include "model/clock.hpp"
 #include "text/progress.hpp"
 #include "text/text.hpp"
 #include "text/values.hpp"
@@ -236,7 +236,7 @@ bool Diff::is_of_the_format(const model::Attribute& attribute) const {
 }
 
 DiffReport Diff::run() {
-  const auto began = std::chrono::steady_clock::now();
+  const double began_s = model::now_s();
   DiffReport report;
   report.a = a_.path();
   report.b = b_.path();
@@ -262,7 +262,7 @@ DiffReport Diff::run() {
   report.attributes =
       compare_attributes(attributes_of(a_), attributes_of(b_), report.attributes_compared);
   report.bytes = total_bytes_;
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  report.seconds = model::now_s() - began_s;
   return report;
 }
 

@@ -1,13 +1,13 @@
 // merge: makes one plain file from a set of parts. On all ranks together.
 #include "commit/tools/merge.hpp"
 
-#include <chrono>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "compare/stored.hpp"
 #include "guard.hpp"
 #include "help.hpp"
+#include "model/clock.hpp"
 #include "new_file.hpp"
 #include "text/progress.hpp"
 #include "text/text.hpp"
@@ -28,7 +28,7 @@ struct MergeVerb {
 int merge(const Context& context, const MergeVerb& verb) {
   require_known_ending(verb.to, "auto", "");
   const LeftToParent unfinished(unfinished_path(context, verb.to));
-  const auto began = std::chrono::steady_clock::now();
+  const double began_s = model::now_s();
   Options options;
   options.strategy = "shared";  // who has read it writes it
   commit::Merged done;
@@ -38,8 +38,7 @@ int merge(const Context& context, const MergeVerb& verb) {
         context.transport, context.storage, verb.file, verb.to, options,
         [&](std::uint64_t bytes, std::uint64_t total) { progress.update(bytes, total); });
   }
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  const double seconds = model::now_s() - began_s;
   if (context.is_root()) {
     for (const std::string& what : done.left_out) {
       fmt::print(stderr, "sluice: {}: left out: {}\n", printable(verb.to), printable(what));

@@ -1,7 +1,6 @@
 #include "verbs/plan_compress.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
@@ -18,6 +17,7 @@
 #include "layout/encoding.hpp"
 #include "layout/formats/formats.hpp"
 #include "layout/rounding.hpp"
+#include "model/clock.hpp"
 #include "new_file.hpp"
 #include "text/table.hpp"
 #include "text/text.hpp"
@@ -49,10 +49,6 @@ struct Sample {
   std::uint64_t step_bytes = 0;
   Bytes bytes;
 };
-
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// From the middle of a step: whole rows, if one fits into the sample, otherwise whole rows of one
 /// index of the first dimension, and so on.
@@ -127,15 +123,15 @@ Measured measure(const Sample& sample, const std::string& option) {
     }
     tile.assign(dense.begin(), dense.end());
     decoded.resize(tile.size());
-    const double begin = now_s();
+    const double begin = model::now_s();
     if (rounding) {
       rounding->apply(element, definition.fill, tile);
     }
     const auto encoded = coder->encode(tile);
     const Bytes stored(encoded.bytes.begin(), encoded.bytes.end());
-    const double middle = now_s();
+    const double middle = model::now_s();
     coder->decode(stored, encoded.mask, decoded);
-    measured.decode_s += now_s() - middle;
+    measured.decode_s += model::now_s() - middle;
     measured.encode_s += middle - begin;
     measured.bytes += stored.size();
     if (definition.type.kind == Kind::f32) {

@@ -1,5 +1,4 @@
 // render: pictures of spins. On all ranks: each draws its atoms, the nearest ones are seen.
-#include <chrono>
 #include <cmath>
 #include <fmt/format.h>
 #include <optional>

@@ -16,6 +16,7 @@
 #include "compare/stored.hpp"
 #include "help.hpp"
 #include "layout/formats/formats.hpp"
+#include "model/clock.hpp"
 #include "sluice/error.hpp"
 #include "text/text.hpp"
 #include "text/values.hpp"
@@ -25,7 +26,6 @@ namespace sluice::cli {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
 struct WatchOptions {
@@ -43,10 +43,6 @@ struct SeenStep {
   std::uint64_t bytes = 0;
   std::int64_t committed_ns = 0;  ///< since 1970, by the writer's clock
 };
-
-double seconds_since(Clock::time_point began) {
-  return std::chrono::duration<double>(Clock::now() - began).count();
-}
 
 /// Bytes of one step in all variables that have steps.
 void add_bytes(Catalog& catalog, std::vector<SeenStep>& steps) {
@@ -156,16 +152,16 @@ class Watch {
 
   int run() {
     for (;;) {
-      const auto began = Clock::now();
+      const double began_s = model::now_s();
       look_again();
       if (std::ferror(stdout) != 0) {
         return fine;  // check_output() says so: nobody sees what comes
       }
-      const double took_s = seconds_since(began);
+      const double took_s = model::now_s() - began_s;
       if (options_.until && shown_ && *shown_ >= *options_.until) {
         return fine;
       }
-      const double quiet_s = seconds_since(last_news_);
+      const double quiet_s = model::now_s() - last_news_s_;
       if (options_.timeout_s > 0 && quiet_s >= options_.timeout_s) {
         return give_up();
       }
@@ -200,12 +196,12 @@ class Watch {
       shown_ = 0;
     }
     if (!shown_) {
-      last_news_ = Clock::now();
+      last_news_s_ = model::now_s();
       shown_ = options_.all ? 0 : steps.size();
       say(fmt::format("{}: {} so far", printable(options_.file), count_text(steps.size(), "step")));
     }
     for (; *shown_ < steps.size(); ++*shown_) {
-      last_news_ = Clock::now();
+      last_news_s_ = model::now_s();
       options_.json ? show_json_text(step_json(steps, *shown_) + "\n")
                     : tell("{}\n", step_text(steps, *shown_));
     }
@@ -236,7 +232,7 @@ class Watch {
   Pulse pulse_;
   std::optional<std::uint64_t> shown_;  ///< steps that were shown; empty: no read has succeeded yet
   std::string waits_for_;               ///< why the last read failed
-  Clock::time_point last_news_ = Clock::now();
+  double last_news_s_ = model::now_s();
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "model/clock.hpp"
 #include "model/number_text.hpp"
 #include "mpiio/hooks.hpp"
 #include "sluice/error.hpp"
@@ -21,8 +22,6 @@
 namespace sluice::mpiio {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr double standard_timeout_s = 1800;
 
@@ -120,14 +119,14 @@ void Board::wait(int rank, std::uint64_t written) const {
   }
   constexpr std::chrono::microseconds longest_pause{500};
   std::chrono::microseconds pause{20};
-  auto moved = Clock::now();
+  double moved_s = model::now_s();
   while (seen < written) {
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, longest_pause);
     const std::uint64_t now = theirs.written.load();
     if (now != seen) {
       seen = now;
-      moved = Clock::now();
+      moved_s = model::now_s();
       continue;
     }
     const auto process = static_cast<pid_t>(theirs.process.load());
@@ -136,7 +135,7 @@ void Board::wait(int rank, std::uint64_t written) const {
       throw Error(Code::io, "rank " + std::to_string(rank) +
                                 " of the file has ended before it wrote what it had staged");
     }
-    if (std::chrono::duration<double>(Clock::now() - moved).count() > timeout_s()) {
+    if (model::now_s() - moved_s > timeout_s()) {
       throw Error(Code::timeout, "rank " + std::to_string(rank) +
                                      " of the file has not written what it staged within "
                                      "SLUICE_TIMEOUT_S");

@@ -16,6 +16,7 @@
 #include "layout/catalog.hpp"
 #include "layout/formats/formats.hpp"
 #include "layout/formats/stores.hpp"
+#include "model/clock.hpp"
 
 namespace sluice::commit {
 
@@ -330,7 +331,7 @@ Look look_until_settled(exec::Transport& transport, storage::Storage& storage,
 
 Verdict settle(exec::Transport& transport, storage::Storage& storage, const std::string& path,
                const UnitVolumes* volumes, const VerifyProgress& progress) {
-  const auto began = std::chrono::steady_clock::now();
+  const double began_s = model::now_s();
   Look settled = look_until_settled(transport, storage, path, volumes, progress);
   Verdict& verdict = settled.verdict;
   if (settled.failure) {
@@ -342,7 +343,7 @@ Verdict settle(exec::Transport& transport, storage::Storage& storage, const std:
   } else if (verdict.finding_count != 0) {
     verdict.state = verdict.modified ? State::changed_outside : State::damaged;
   }
-  verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  verdict.seconds = model::now_s() - began_s;
   return verdict;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +9,7 @@
 #include "exec/transport/agree.hpp"
 #include "exec/transport/tags.hpp"
 #include "exec/write/sink.hpp"
+#include "model/clock.hpp"
 #include "storage/forwarding.hpp"
 
 namespace sluice::dialect::vampire {
@@ -22,16 +22,13 @@ constexpr std::size_t pieces = 3;
 class Stopwatch {
  public:
   explicit Stopwatch(double& seconds) : seconds_(seconds) {}
-  ~Stopwatch() {
-    const auto now = std::chrono::steady_clock::now();
-    seconds_ += std::chrono::duration<double>(now - began_).count();
-  }
+  ~Stopwatch() { seconds_ += model::now_s() - began_s_; }
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
  private:
   double& seconds_;
-  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  double began_s_ = model::now_s();
 };
 
 /// Adds up the time of the calls.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -232,7 +231,7 @@ std::string SnapshotWriter::head(const Rows& rows, std::size_t file) const {
 }
 
 WriteCost SnapshotWriter::write_rows(const Rows& rows) {
-  const auto began = std::chrono::steady_clock::now();
+  const double began_s = model::now_s();
   replace_meta(rows.meta, nullptr);
   const std::vector<FilePart> parts = parts_of(rows_of_file_, first_, rows_);
   std::vector<std::string> texts;
@@ -278,8 +277,7 @@ WriteCost SnapshotWriter::write_rows(const Rows& rows) {
   cost.bytes = static_cast<std::uint64_t>(bytes);
   cost.write_seconds = longest(transport_, seconds.write);
   cost.sync_seconds = longest(transport_, seconds.sync);
-  cost.all_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  cost.all_seconds = model::now_s() - began_s;
   return cost;
 }
 

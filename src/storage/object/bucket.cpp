@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <random>
 #include <thread>
 
+#include "model/clock.hpp"
 #include "model/number_text.hpp"
 #include "sluice/error.hpp"
 #include "storage/lease_record.hpp"
@@ -17,12 +19,6 @@
 namespace sluice::storage {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// Of one try: a store that needs longer for a request of this library is not there.
 constexpr double most_try_s = 120;
@@ -76,7 +72,7 @@ Bucket::Bucket(std::string name, std::string path, const BucketOptions& options)
       path_(std::move(path)),
       options_(options),
       config_(object_config(path_, environment_variable)),
-      read_at_(Clock::now()) {}
+      read_s_(model::now_s()) {}
 
 ObjectConfig Bucket::config() {
   const std::lock_guard lock(mutex_);
@@ -87,7 +83,7 @@ ObjectConfig Bucket::config() {
 /// valid, and if it is not, the store says so.
 void Bucket::renew_config() {
   const std::lock_guard lock(mutex_);
-  read_at_ = Clock::now();
+  read_s_ = model::now_s();
   try {
     config_ = object_config(path_, environment_variable);
   } catch (const Error&) {
@@ -163,7 +159,7 @@ HttpAnswer Bucket::send_guarded(const Call& call, const HttpRequest& request, do
 }
 
 HttpAnswer Bucket::send(const Call& call, HttpRequest request) {
-  const auto began = Clock::now();
+  const double began_s = model::now_s();
   BackoffLimits limits;
   limits.deadline_s = options_.timeout_s;
   Backoff backoff(limits);
@@ -171,7 +167,7 @@ HttpAnswer Bucket::send(const Call& call, HttpRequest request) {
   std::array<std::byte, 1> first_byte{};
   while (true) {
     request.url = url_of(call, config());
-    const double left_s = std::max(0.1, options_.timeout_s - seconds_since(began));
+    const double left_s = std::max(0.1, options_.timeout_s - model::now_s() - began_s);
     const HttpAnswer answer = send_guarded(call, request, left_s);
     const bool is_done = answer.status / 100 == 2 && answer.is_whole &&
                          !(call.may_hold_error && holds_error(answer));
@@ -192,15 +188,15 @@ HttpAnswer Bucket::send(const Call& call, HttpRequest request) {
       continue;
     }
     const auto wait_s =
-        may_try_again(answer) ? backoff.next(seconds_since(began), chance()) : std::nullopt;
+        may_try_again(answer) ? backoff.next(model::now_s() - began_s, chance()) : std::nullopt;
     if (!wait_s) {
-      fail(call, answer, backoff.tries(), seconds_since(began));
+      fail(call, answer, backoff.tries(), model::now_s() - began_s);
     }
     std::this_thread::sleep_for(std::chrono::duration<double>(*wait_s));
     bool is_old = false;
     {
       const std::lock_guard lock(mutex_);
-      is_old = seconds_since(read_at_) > read_again_s;
+      is_old = model::now_s() - read_s_ > read_again_s;
     }
     if (is_old) renew_config();
   }

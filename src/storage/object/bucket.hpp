@@ -6,7 +6,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -121,7 +120,7 @@ class Bucket {
   const BucketOptions options_;
   std::mutex mutex_;
   ObjectConfig config_;
-  std::chrono::steady_clock::time_point read_at_;                  ///< the files of credentials
+  double read_s_;                                                  ///< the files of credentials
   std::map<std::string, std::weak_ptr<const LeaseClock>> guards_;  ///< by prefix
   Http http_;
   std::atomic<std::uint64_t> requests_ = 0;
