@@ -39,18 +39,11 @@ class Phdf5File final : public Background {
     checked(H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY), "H5Pset_alloc_time");
     checked(H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER), "H5Pset_fill_time");
     const hid_t space = checked(H5Screate_simple(1, &total, nullptr), "H5Screate_simple");
-    const hid_t memory = checked(H5Screate_simple(1, &elements, nullptr), "H5Screate_simple");
     const hid_t field = checked(
         H5Dcreate2(file, field_name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT),
         "H5Dcreate2");
-    checked(H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, nullptr, &elements, nullptr),
-            "H5Sselect_hyperslab");
-    const hid_t transfer = checked(H5Pcreate(H5P_DATASET_XFER), "H5Pcreate");
-    checked(H5Pset_dxpl_mpio(transfer, transfer_mode_), "H5Pset_dxpl_mpio");
-    checked(H5Dwrite(field, H5T_NATIVE_DOUBLE, memory, space, transfer, data.data()), "H5Dwrite");
-    H5Pclose(transfer);
+    write_box(field, H5T_NATIVE_DOUBLE, {&start, 1}, {&elements, 1}, transfer_mode_, data.data());
     H5Dclose(field);
-    H5Sclose(memory);
     H5Sclose(space);
     H5Pclose(creation);
   }

@@ -3,6 +3,7 @@
 
 #include "compressed_field.hpp"
 #include "contestants.hpp"
+#include "phdf5.hpp"
 
 namespace sluice::bench {
 namespace {
@@ -27,17 +28,7 @@ hid_t create_dataset(hid_t file, const CompressedField& field, unsigned level) {
 void write_part(hid_t dataset, const CompressedField& field) {
   const std::array<hsize_t, 3> start{field.first, 0, 0};
   const std::array<hsize_t, 3> count{field.planes, field.rows, field.columns};
-  const hid_t space = checked(H5Dget_space(dataset), "H5Dget_space");
-  const hid_t memory = checked(H5Screate_simple(3, count.data(), nullptr), "H5Screate_simple");
-  checked(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
-          "H5Sselect_hyperslab");
-  const hid_t transfer = checked(H5Pcreate(H5P_DATASET_XFER), "H5Pcreate");
-  checked(H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE), "H5Pset_dxpl_mpio");
-  checked(H5Dwrite(dataset, H5T_NATIVE_FLOAT, memory, space, transfer, field.data().data()),
-          "H5Dwrite");
-  H5Pclose(transfer);
-  H5Sclose(memory);
-  H5Sclose(space);
+  write_box(dataset, H5T_NATIVE_FLOAT, start, count, H5FD_MPIO_COLLECTIVE, field.data().data());
 }
 
 Values write_filtered(World& world, const Job& job) {

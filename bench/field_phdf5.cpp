@@ -30,22 +30,6 @@ hid_t create_field(hid_t file, const Part& part, bool chunked) {
   return field;
 }
 
-void write_part(hid_t field, const Part& part, std::span<const double> data,
-                H5FD_mpio_xfer_t transfer_mode) {
-  const Extent count = extent_of(part.count);
-  const hid_t space = checked(H5Dget_space(field), "H5Dget_space");
-  const hid_t memory = checked(H5Screate_simple(3, count.data(), nullptr), "H5Screate_simple");
-  checked(H5Sselect_hyperslab(space, H5S_SELECT_SET, extent_of(part.start).data(), nullptr,
-                              count.data(), nullptr),
-          "H5Sselect_hyperslab");
-  const hid_t transfer = checked(H5Pcreate(H5P_DATASET_XFER), "H5Pcreate");
-  checked(H5Pset_dxpl_mpio(transfer, transfer_mode), "H5Pset_dxpl_mpio");
-  checked(H5Dwrite(field, H5T_NATIVE_DOUBLE, memory, space, transfer, data.data()), "H5Dwrite");
-  H5Pclose(transfer);
-  H5Sclose(memory);
-  H5Sclose(space);
-}
-
 Values write_field(World& world, const Job& job, H5FD_mpio_xfer_t transfer_mode) {
   const std::string path = job.text("path");
   const std::string pattern = job.text("pattern");
@@ -59,7 +43,8 @@ Values write_field(World& world, const Job& job, H5FD_mpio_xfer_t transfer_mode)
   const hid_t field = create_field(file, part, chunked);
   if (job.number("presize", 0)) checked(H5Fflush(file, H5F_SCOPE_GLOBAL), "H5Fflush");
   watch.mark("create_s");
-  write_part(field, part, data, transfer_mode);
+  write_box(field, H5T_NATIVE_DOUBLE, extent_of(part.start), extent_of(part.count), transfer_mode,
+            data.data());
   watch.mark("write_s");
   flush_and_sync(file, path);
   watch.mark("sync_s");

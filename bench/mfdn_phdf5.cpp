@@ -72,23 +72,6 @@ hid_t create_vector(hid_t file, const Wanted& part, std::uint64_t state) {
   return made;
 }
 
-/// Writes or reads this rank's part.
-template <class Move>
-void move_part(hid_t vector, const Wanted& part, H5FD_mpio_xfer_t mode, Move&& move) {
-  const hid_t space = checked(H5Dget_space(vector), "H5Dget_space");
-  const hsize_t length = part.elements;
-  const hid_t memory = checked(H5Screate_simple(1, &length, nullptr), "H5Screate_simple");
-  checked(H5Sselect_hyperslab(space, H5S_SELECT_SET, part.start.data(), nullptr, part.count.data(),
-                              nullptr),
-          "H5Sselect_hyperslab");
-  const hid_t transfer = checked(H5Pcreate(H5P_DATASET_XFER), "H5Pcreate");
-  checked(H5Pset_dxpl_mpio(transfer, mode), "H5Pset_dxpl_mpio");
-  move(memory, space, transfer);
-  H5Pclose(transfer);
-  H5Sclose(memory);
-  H5Sclose(space);
-}
-
 H5FD_mpio_xfer_t mode_of(const Job& job) {
   return job.text("mode") == "collective" ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT;
 }
@@ -103,10 +86,7 @@ Values write_file(World& world, const Job& job, const std::string& path) {
   for (std::uint64_t s = 0; s < data.size(); ++s) made.push_back(create_vector(file, part, s));
   watch.mark("create_s");
   for (std::uint64_t s = 0; s < data.size(); ++s) {
-    move_part(made[s], part, mode_of(job), [&](hid_t memory, hid_t space, hid_t transfer) {
-      checked(H5Dwrite(made[s], H5T_NATIVE_FLOAT, memory, space, transfer, data[s].data()),
-              "H5Dwrite");
-    });
+    write_box(made[s], H5T_NATIVE_FLOAT, part.start, part.count, mode_of(job), data[s].data());
   }
   watch.mark("write_s");
   flush_and_sync(file, path);
@@ -143,10 +123,11 @@ Values read_file(World& world, const Job& job, const std::string& path) {
     const std::string number = two_digits(s);
     const std::string name = "GRP" + number + "/EigenVector" + number;
     const hid_t vector = checked(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "H5Dopen2");
-    move_part(vector, part, mode_of(job), [&](hid_t memory, hid_t space, hid_t transfer) {
-      checked(H5Dread(vector, H5T_NATIVE_FLOAT, memory, space, transfer, data[s].data()),
-              "H5Dread");
-    });
+    move_box(vector, part.start, part.count, mode_of(job),
+             [&](hid_t memory, hid_t space, hid_t transfer) {
+               checked(H5Dread(vector, H5T_NATIVE_FLOAT, memory, space, transfer, data[s].data()),
+                       "H5Dread");
+             });
     H5Dclose(vector);
   }
   watch.mark("read_s");

@@ -43,18 +43,11 @@ hid_t create_dataset(hid_t file, const std::string& name, bool stepped, hsize_t 
 void write_part(hid_t dataset, bool stepped, hsize_t step, hsize_t start,
                 std::span<const double> data, H5FD_mpio_xfer_t transfer_mode) {
   const hsize_t elements = data.size();
-  const hid_t space = checked(H5Dget_space(dataset), "H5Dget_space");
-  const hid_t memory = checked(H5Screate_simple(1, &elements, nullptr), "H5Screate_simple");
-  const std::array<hsize_t, 2> first{stepped ? step : start, start};
-  const std::array<hsize_t, 2> count{stepped ? 1 : elements, elements};
-  checked(H5Sselect_hyperslab(space, H5S_SELECT_SET, first.data(), nullptr, count.data(), nullptr),
-          "H5Sselect_hyperslab");
-  const hid_t transfer = checked(H5Pcreate(H5P_DATASET_XFER), "H5Pcreate");
-  checked(H5Pset_dxpl_mpio(transfer, transfer_mode), "H5Pset_dxpl_mpio");
-  checked(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, memory, space, transfer, data.data()), "H5Dwrite");
-  H5Pclose(transfer);
-  H5Sclose(memory);
-  H5Sclose(space);
+  const std::array<hsize_t, 2> first{step, start};
+  const std::array<hsize_t, 2> count{1, elements};
+  const std::size_t fixed = stepped ? 0 : 1;  // without the dimension of the steps
+  write_box(dataset, H5T_NATIVE_DOUBLE, std::span(first).subspan(fixed),
+            std::span(count).subspan(fixed), transfer_mode, data.data());
 }
 
 Values write_phdf5(World& world, const Job& job, H5FD_mpio_xfer_t transfer_mode) {
