@@ -7,6 +7,7 @@ program puts
   use, intrinsic :: iso_fortran_env, only: int64, real64
   use, intrinsic :: iso_c_binding, only: c_int64_t
   use sluice
+  use measuring
   implicit none
   integer, parameter :: contestants = 4
   character(len=24), parameter :: names(contestants) = [character(len=24) :: "store", "put", &
@@ -60,15 +61,6 @@ program puts
 
 contains
 
-  integer function argument(number, default)
-    integer, intent(in) :: number, default
-    character(len=20) :: text
-    argument = default
-    if (command_argument_count() < number) return
-    call get_command_argument(number, text)
-    read (text, *) argument
-  end function
-
   function file_name(which) result(name)
     integer, intent(in) :: which
     character(len=40) :: name
@@ -121,35 +113,15 @@ contains
     end do
   end subroutine
 
-  subroutine remove(name)
-    character(len=*), intent(in) :: name
-    integer :: unit
-    open (newunit=unit, file=name)
-    close (unit, status="delete")
-  end subroutine
-
   subroutine show()
-    integer :: which, later
+    integer :: which
     integer(int64) :: most
-    real(real64) :: sorted(steps - 1), one
-    integer :: i, j
     print "(i0,a)", elements, " elements, one put each"
     print "(a24,2a15,a11,a14)", "", "first step ns", "median ns", "best ns", "allocations"
     do which = 1, contestants
-      sorted = ns(2:, which)
-      do i = 2, size(sorted)
-        one = sorted(i)
-        j = i - 1
-        do while (j >= 1)
-          if (sorted(j) <= one) exit
-          sorted(j + 1) = sorted(j)
-          j = j - 1
-        end do
-        sorted(j + 1) = one
-      end do
-      later = size(sorted) / 2 + 1
       most = maxval(allocations(2:, which))
-      print "(a24,2f15.2,f11.2,i14)", names(which), ns(1, which), sorted(later), sorted(1), most
+      print "(a24,2f15.2,f11.2,i14)", names(which), ns(1, which), median(ns(2:, which)), &
+        minval(ns(2:, which)), most
       ! Staging itself takes pieces of memory as it grows; a put must not.
       if (most > elements / 1000) error stop "something allocates in the loop of puts"
     end do

@@ -8,6 +8,7 @@
 program records
   use, intrinsic :: iso_fortran_env, only: int64, real64
   use fpio
+  use measuring
   implicit none
   integer, parameter :: contestants = 7
   character(len=36), parameter :: names(contestants) = [character(len=36) :: &
@@ -48,15 +49,6 @@ program records
   end do
 
 contains
-
-  integer function argument(number, default)
-    integer, intent(in) :: number, default
-    character(len=20) :: text
-    argument = default
-    if (command_argument_count() < number) return
-    call get_command_argument(number, text)
-    read (text, *) argument
-  end function
 
   !> per_call: of the loop; whole: with opening, what moves the data, and closing.
   subroutine run(which, per_call, whole)
@@ -164,30 +156,5 @@ contains
     end if
     call file_dwrite(fp)
     call file_dclose(fp)
-  end subroutine
-
-  real(real64) function median(values)
-    real(real64), intent(in) :: values(:)
-    real(real64) :: sorted(size(values)), one
-    integer :: i, j
-    sorted = values
-    do i = 2, size(sorted)
-      one = sorted(i)
-      j = i - 1
-      do while (j >= 1)
-        if (sorted(j) <= one) exit
-        sorted(j + 1) = sorted(j)
-        j = j - 1
-      end do
-      sorted(j + 1) = one
-    end do
-    median = sorted(size(sorted) / 2 + 1)
-  end function
-
-  subroutine remove(name)
-    character(len=*), intent(in) :: name
-    integer :: unit
-    open (newunit=unit, file=name)
-    close (unit, status="delete")
   end subroutine
 end program records
