@@ -1,32 +1,14 @@
 // Where the system gives no threads, or fewer than a file wants: steps succeed or fail as a whole,
 // nothing waits for a thread that never starts, and later steps go on.
-#include <atomic>
-#include <cerrno>
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <optional>
-#include <pthread.h>
 #include <string>
 
 #include "api/file/file_impl.hpp"
 #include "exec/transport/solo_transport.hpp"
 #include "storage/scratch.hpp"
+#include "support/few_threads.hpp"
 #include "support/values.hpp"
-
-namespace {
-std::atomic<int> threads_left{1000};
-}  // namespace
-
-/// In front of the C library's.
-extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
-                              void* (*work)(void*), void* argument) {
-  if (threads_left.fetch_sub(1) <= 0) {
-    return EAGAIN;
-  }
-  using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-  static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
-  return create(thread, attributes, work, argument);
-}
 
 namespace sluice::test {
 namespace {

@@ -2,32 +2,14 @@
 // uploaded then fails or succeeds, but does not wait for ever.
 #include "storage/object/workers.hpp"
 
-#include <atomic>
-#include <cerrno>
 #include <cstdlib>
-#include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <pthread.h>
 #include <stdexcept>
 #include <vector>
 
 #include "storage/object/uploads.hpp"
 #include "support/errors.hpp"
-
-namespace {
-std::atomic<int> threads_left{1000};
-}  // namespace
-
-/// In front of the C library's.
-extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
-                              void* (*work)(void*), void* argument) {
-  if (threads_left.fetch_sub(1) <= 0) {
-    return EAGAIN;
-  }
-  using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-  static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
-  return create(thread, attributes, work, argument);
-}
+#include "support/few_threads.hpp"
 
 namespace sluice::storage {
 namespace {
