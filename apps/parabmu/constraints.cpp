@@ -25,7 +25,6 @@ Constraint constraint_of(const std::string& path, std::uint64_t line, const std:
   }
   Constraint result;
   result.line = line;
-  result.preserved = name == "PRESERVE_NODE_3D";
   for (std::size_t axis = 0; axis < 3; ++axis) {
     std::int64_t node = 0;
     std::int64_t fixed = 0;

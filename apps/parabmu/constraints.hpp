@@ -17,7 +17,6 @@ struct Constraint {
   std::array<std::uint64_t, 3> node{};  ///< from 1, in x, y, z
   std::array<double, 3> value{};
   std::array<bool, 3> fixed{};
-  bool preserved = false;  ///< remodelling must keep the node
   std::uint32_t file = 0;  ///< which of the files named it
   std::uint64_t line = 0;
 };

@@ -11,7 +11,6 @@ namespace parabmu {
 struct Material {
   double young = 0;    ///< modulus of elasticity, force per area
   double poisson = 0;  ///< ratio, in (-1, 0.5)
-  bool remodels = false;
 
   bool same_stiffness(const Material& other) const {
     return young == other.young && poisson == other.poisson;

@@ -32,7 +32,7 @@ Materials read_materials(const std::string& path) {
     if (material) {
       reader.refuse("material " + words[0] + " is there twice");
     }
-    material = Material{values[0], values[1], values[2] != 0};
+    material = Material{values[0], values[1]};
   }
   return materials;
 }

@@ -39,13 +39,13 @@ class Output {
 /// As the options say. `outputs`: the number of steps to keep of a run that is continued; 0: starts
 /// anew. Collective.
 std::unique_ptr<Output> open_output(MPI_Comm comm, const Sample& sample, const Options& options,
-                                    std::int64_t outputs = 0);
+                                    std::int64_t outputs);
 
 class FileOutput : public Output {
  public:
   /// Opens the file and writes constant data, unless it continues a run with `outputs` steps.
   /// Collective.
-  FileOutput(MPI_Comm comm, const Sample& sample, const Options& options, std::int64_t outputs = 0);
+  FileOutput(MPI_Comm comm, const Sample& sample, const Options& options, std::int64_t outputs);
 
   void write(double time_ps, const Vec3* spins, const Vec3& magnetisation) override;
   void settle() override;

@@ -15,9 +15,7 @@ Stored open_stored(storage::Storage& storage, const std::string& path,
   commit::Committed committed = commit::open_committed(storage, path, [&](storage::File& file) {
     catalog.reset();
     catalog = layout::open_catalog(layout::format_in(file, "auto"), file);
-    if (look) {
-      look(*catalog);
-    }
+    look(*catalog);
   });
   return {std::move(committed.file), std::move(catalog), committed.is_unfinished};
 }

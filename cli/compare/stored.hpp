@@ -30,7 +30,7 @@ struct Stored {
 /// be of one commit; it is called again if a writer continued meanwhile. Error format if it is not
 /// a file that Sluice reads, not_found, truncated, ...
 Stored open_stored(storage::Storage& storage, const std::string& path,
-                   const std::function<void(Catalog&)>& look = {});
+                   const std::function<void(Catalog&)>& look);
 
 /// Error invalid_argument if the ending of `to`, a file to be created, belongs to no format of the
 /// library, and `format` is auto: users would not expect HDF5 in a .png. A name without an ending

@@ -31,7 +31,7 @@ int widest(const std::vector<Bars>& panels, std::string Bar::*text) {
 
 }  // namespace
 
-Picture draw_bars(const std::vector<Bars>& panels, int width, double most) {
+Picture draw_bars(const std::vector<Bars>& panels, int width) {
   int height = border;
   for (const Bars& panel : panels) {
     height += title_height + row_height * static_cast<int>(panel.bars.size()) + border;
@@ -46,7 +46,7 @@ Picture draw_bars(const std::vector<Bars>& panels, int width, double most) {
     top += title_height;
     for (const Bar& bar : panel.bars) {
       const int text_top = top + (row_height - letter_height) / 2;
-      const double part = std::clamp(bar.part / most, 0.0, 1.0);
+      const double part = std::clamp(bar.part, 0.0, 1.0);
       picture.write(left - gap - Picture::width_of(bar.name, letter_scale), text_top, bar.name,
                     text_colour, letter_scale);
       picture.fill(left, top + 3, room, row_height - 6, whole);

@@ -19,7 +19,7 @@ struct Bars {
   std::vector<Bar> bars;
 };
 
-/// As high as its bars need. `most`: the part at which the scale ends.
-Picture draw_bars(const std::vector<Bars>& panels, int width, double most = 1);
+/// As high as its bars need.
+Picture draw_bars(const std::vector<Bars>& panels, int width);
 
 }  // namespace sluice::cli

@@ -43,24 +43,6 @@ Scalar read_scalar(detail::RecordsImpl& records, int stream, const Type& type) {
 
 }  // namespace
 
-bool has_template(const Context& context, const std::string& path) {
-  std::int64_t is_there = 0;
-  if (context.is_root()) {
-    try {
-      const auto file = context.storage.open(path, storage::Access::read);
-      std::array<std::byte, 8> mark{};
-      const std::string wanted = "\x89SLUICE\r";
-      is_there = file->read(0, mark) == mark.size() &&
-                 std::memcmp(mark.data(), wanted.data(), mark.size()) == 0;
-    } catch (const Error&) {
-      is_there = 0;  // opening it reports the error
-    }
-  }
-  context.transport.allreduce({&is_there, 1}, exec::Op::max);
-  return is_there != 0 &&
-         find_template(commit::Input(context.transport, context.storage, path, {})) != nullptr;
-}
-
 std::unique_ptr<detail::RecordsImpl> open_records(const Context& context, const std::string& path,
                                                   Mode mode, int parts) {
   const auto opener = [&](const Options& options) {

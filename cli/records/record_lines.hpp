@@ -15,9 +15,6 @@ namespace sluice::cli {
 /// The attribute that holds the template.
 inline constexpr const char* template_name = "sluice_template";
 
-/// Collective. Does the file have records with a template? False if it is not a file of records.
-bool has_template(const Context& context, const std::string& path);
-
 /// Records over the command's ranks; `parts`: streams of each of them.
 std::unique_ptr<detail::RecordsImpl> open_records(const Context& context, const std::string& path,
                                                   Mode mode, int parts);

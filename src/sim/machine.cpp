@@ -115,8 +115,6 @@ toml::table parse_machine(const std::string& text, const std::string& from) {
 
 std::span<const ConstantName> constant_names() { return names; }
 
-const char* source_text(Source source) { return source_words[static_cast<std::size_t>(source)]; }
-
 double Machine::of_code(const std::string& key) const {
   const auto found = code.find(key);
   if (found == code.end()) {

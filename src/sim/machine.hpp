@@ -81,9 +81,6 @@ struct ConstantName {
 };
 std::span<const ConstantName> constant_names();
 
-/// "published", "paper", ...
-const char* source_text(Source source);
-
 /// The constants of `machine` that were fitted, by name; those of codes as "code.NAME".
 std::vector<std::string> fitted_constants(const Machine& machine);
 /// The constant of that name. Error invalid_argument if there is none.

@@ -47,7 +47,7 @@ class Writer {
   std::vector<std::byte> take() { return std::move(bytes_); }
 
  private:
-  void align(std::size_t alignment, std::size_t ahead = 0);
+  void align(std::size_t alignment, std::size_t ahead);
   void lead_here(std::size_t link);
 
   std::vector<std::byte> bytes_;
