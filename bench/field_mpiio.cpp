@@ -1,5 +1,4 @@
 // MPI-IO as a peer of the strategies: a subarray as file view, one collective write, a sync.
-#include <stdexcept>
 
 #include "contestants.hpp"
 #include "partition.hpp"

@@ -2,7 +2,6 @@
 // pattern.
 #include <algorithm>
 #include <fcntl.h>
-#include <stdexcept>
 #include <unistd.h>
 
 #include "cold.hpp"

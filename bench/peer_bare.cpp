@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
-#include <stdexcept>
 #include <unistd.h>
 
 #include "contestants.hpp"

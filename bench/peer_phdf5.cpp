@@ -2,7 +2,6 @@
 // aligned chunks, collective metadata.
 #include <array>
 #include <hdf5.h>
-#include <stdexcept>
 
 #include "contestants.hpp"
 #include "overlap.hpp"

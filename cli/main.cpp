@@ -4,7 +4,6 @@
 // code (see Exit).
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <fmt/format.h>
 #include <hdf5.h>
 

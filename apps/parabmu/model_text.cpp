@@ -1,5 +1,4 @@
 // The serial method: everything passes through rank 0.
-#include <algorithm>
 #include <numeric>
 
 #include "model.hpp"

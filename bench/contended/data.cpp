@@ -1,7 +1,6 @@
 // Open files and their data.
 #define FUSE_USE_VERSION 312
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <fstream>
 #include <linux/fuse.h>

@@ -1,7 +1,6 @@
 // bench: the speed of a file system for the ranks of this run, by strategy and writers. On all
 // ranks.
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>

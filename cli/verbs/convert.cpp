@@ -2,7 +2,6 @@
 #include "commit/tools/convert.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

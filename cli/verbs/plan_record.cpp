@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "sluice/error.hpp"

@@ -5,7 +5,6 @@
 // number of both, also LZ4 and BloscLZ inside (numcodecs' default is LZ4), and shuffled bits. What
 // does not shrink is kept as it is, behind the header.
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <vector>
 

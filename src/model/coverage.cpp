@@ -1,7 +1,6 @@
 #include "model/coverage.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <span>
 
 #include "model/box_tree.hpp"

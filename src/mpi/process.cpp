@@ -1,6 +1,5 @@
 #include "mpi/process.hpp"
 
-#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>

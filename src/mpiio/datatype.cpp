@@ -1,6 +1,5 @@
 #include "mpiio/datatype.hpp"
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>

@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <dlfcn.h>
-#include <mutex>
 #include <string>
 #include <vector>
 

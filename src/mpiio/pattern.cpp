@@ -9,7 +9,6 @@
 #include <mutex>
 #include <span>
 #include <unistd.h>
-#include <vector>
 
 #include "mpiio/errors.hpp"
 #include "sluice/error.hpp"

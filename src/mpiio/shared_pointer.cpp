@@ -5,7 +5,6 @@
 #include <bit>
 #include <exception>
 #include <random>
-#include <span>
 
 #include "mpiio/hooks.hpp"
 #include "sluice/error.hpp"

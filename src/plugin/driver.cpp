@@ -10,8 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <new>
-#include <string>
 
 #include "layout/hdf5/signature.hpp"
 #include "plugin/access_list.hpp"

@@ -1,7 +1,6 @@
 #include "sim/compile.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "plan/auto.hpp"
 #include "plan/groups.hpp"

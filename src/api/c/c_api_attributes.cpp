@@ -1,6 +1,5 @@
 // The C interface: attributes.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>

@@ -1,6 +1,4 @@
 // The C interface: contents of a file, and reading.
-#include <array>
-#include <cmath>
 #include <cstring>
 
 #include "api/c/c_api_handle.hpp"

@@ -1,6 +1,4 @@
 // The C interface: describing and writing.
-#include <cstring>
-#include <limits>
 
 #include "api/c/c_api_handle.hpp"
 #include "api/c/strided.hpp"

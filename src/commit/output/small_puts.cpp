@@ -1,7 +1,6 @@
 #include "commit/output/small_puts.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 
 #include "sluice/error.hpp"

@@ -1,6 +1,5 @@
 #include "commit/read/latest_good.hpp"
 
-#include <algorithm>
 #include <memory>
 
 #include "commit/publish/damage.hpp"

@@ -1,6 +1,5 @@
 #include "commit/tools/collect.hpp"
 
-#include <optional>
 #include <set>
 #include <vector>
 

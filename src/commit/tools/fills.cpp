@@ -1,8 +1,6 @@
 #include "commit/tools/fills.hpp"
 
-#include <algorithm>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "layout/formats/formats.hpp"

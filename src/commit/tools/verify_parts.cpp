@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <map>
 
 #include "commit/tools/record_feed.hpp"

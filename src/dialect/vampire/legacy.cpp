@@ -1,7 +1,6 @@
 #include "dialect/vampire/legacy.hpp"
 
 #include <charconv>
-#include <cmath>
 
 #include "dialect/vampire/meta_lines.hpp"
 

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
-#include <span>
 #include <type_traits>
 
 #include "dialect/vampire/legacy.hpp"

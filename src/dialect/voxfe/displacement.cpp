@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <exception>
 
 #include "exec/transport/agree.hpp"
 #include "model/number_text.hpp"

@@ -1,7 +1,6 @@
 #include "exec/notify/node_memory.hpp"
 
 #include <algorithm>
-#include <exception>
 
 #include "exec/transport/agree.hpp"
 #include "model/bytes.hpp"

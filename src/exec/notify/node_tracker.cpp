@@ -2,7 +2,6 @@
 // settled while all ranks compute.
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <new>
 
 #include "exec/notify/completion_tracker.hpp"

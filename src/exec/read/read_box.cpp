@@ -1,6 +1,5 @@
 #include "exec/read/read_box.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace sluice::exec {

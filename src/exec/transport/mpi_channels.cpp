@@ -1,7 +1,6 @@
 #include "exec/transport/mpi_channels.hpp"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 namespace sluice::exec {

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstring>
 #include <map>
-#include <set>
 #include <thread>
 #include <tuple>
 #include <utility>

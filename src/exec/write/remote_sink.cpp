@@ -2,7 +2,6 @@
 // packed bytes. A sender sends nothing before its turn, so the writer never holds more than one
 // message, whatever the number of ranks.
 #include <algorithm>
-#include <cstring>
 #include <exception>
 
 #include "exec/transport/tags.hpp"

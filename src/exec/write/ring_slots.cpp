@@ -1,7 +1,5 @@
 #include "exec/write/ring_slots.hpp"
 
-#include <exception>
-
 namespace sluice::exec {
 
 struct alignas(64) RingSlots::Head {

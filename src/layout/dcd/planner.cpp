@@ -1,7 +1,6 @@
 #include "layout/dcd/planner.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
 

@@ -1,7 +1,6 @@
 #include "layout/hdf5/references.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "layout/hdf5/elements.hpp"

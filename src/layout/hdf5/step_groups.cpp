@@ -1,6 +1,5 @@
 #include "layout/hdf5/step_groups.hpp"
 
-#include <algorithm>
 #include <map>
 
 #include "layout/hdf5/log.hpp"

@@ -1,5 +1,4 @@
 // Metadata files of Icechunk as bytes. The numbers of fields are those of its schema.
-#include <algorithm>
 
 #include "layout/icechunk/envelope.hpp"
 #include "layout/icechunk/flat.hpp"

@@ -1,5 +1,3 @@
-#include <bit>
-#include <cstring>
 
 #include "layout/namdbin/namdbin.hpp"
 #include "model/name.hpp"

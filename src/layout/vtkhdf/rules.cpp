@@ -1,7 +1,6 @@
 #include "layout/vtkhdf/rules.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "model/kinds.hpp"
 

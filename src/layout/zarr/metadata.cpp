@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string_view>
 #include <utility>
 
 #include "layout/zarr/chunk_grid.hpp"
