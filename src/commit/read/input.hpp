@@ -1,9 +1,8 @@
 // A file being read: any selection of any variable and step, on any number of ranks.
 //
-// Invariants: only rank 0 reads the file's metadata (RootCatalog), the others receive a FileView;
-// every rank reads its own bytes; data with checksum records is checked before it is returned,
-// partial reads too; reading changes nothing. The steps from a selection to the caller's memory are
-// those of SelectionReader.
+// Invariants: those of FileInput; every rank reads its own bytes; data with checksum records is
+// checked before it is returned, partial reads too; reading changes nothing. The steps from a
+// selection to the caller's memory are those of SelectionReader.
 #pragma once
 
 #include <memory>
@@ -11,12 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "commit/read/file_view.hpp"
+#include "commit/read/file_input.hpp"
 #include "commit/read/parts_input.hpp"
-#include "commit/read/root_catalog.hpp"
 #include "commit/read/row_reader.hpp"
 #include "commit/read/selection_reader.hpp"
-#include "commit/read/source_file.hpp"
 #include "exec/transport/transport.hpp"
 #include "layout/catalog.hpp"
 #include "model/block.hpp"
@@ -36,49 +33,49 @@ class Input {
         const Options& options, NeededParts needed = NeededParts::all);
   Input(const Input&) = delete;
 
-  const std::string& path() const noexcept { return view_.contents().path; }
-  const std::vector<InputVariable>& variables() const noexcept { return view_.variables(); }
+  const std::string& path() const noexcept { return file_.path(); }
+  const std::vector<InputVariable>& variables() const noexcept { return file_.view.variables(); }
   const std::vector<model::Attribute>& attributes() const noexcept {
-    return view_.contents().attributes;
+    return file_.view.contents().attributes;
   }
   /// Those of an owner, as indices into attributes().
   const std::vector<std::size_t>& attributes_of(const std::string& owner) const {
-    return view_.attributes_of(owner);
+    return file_.view.attributes_of(owner);
   }
-  const std::vector<CommitInfo>& commits() const noexcept { return view_.contents().commits; }
-  std::uint64_t steps() const noexcept { return view_.contents().steps; }
+  const std::vector<CommitInfo>& commits() const noexcept { return file_.view.contents().commits; }
+  std::uint64_t steps() const noexcept { return file_.view.contents().steps; }
   /// NaN if none was given.
-  double time(std::uint64_t step) const { return view_.time(step); }
+  double time(std::uint64_t step) const { return file_.view.time(step); }
   /// The shape of a step. Error out_of_bounds for steps that do not exist.
   model::Dims shape(std::uint32_t variable, std::uint64_t step) const {
-    return view_.shape(variable, step);
+    return file_.view.shape(variable, step);
   }
   /// The same; for steps that do not exist, the shape of the variable.
   model::Dims shape_or_most(std::uint32_t variable, std::uint64_t step) const noexcept {
-    return view_.shape_or_most(variable, step);
+    return file_.view.shape_or_most(variable, step);
   }
-  bool written_by_sluice() const noexcept { return view_.contents().is_ours; }
+  bool written_by_sluice() const noexcept { return file_.view.contents().is_ours; }
   /// Does the mtime of the file differ from that of its last commit? Never reported for an
   /// unfinished one.
-  bool modified_since_commit() const noexcept { return view_.contents().is_modified; }
+  bool modified_since_commit() const noexcept { return file_.view.contents().is_modified; }
   /// Is it being written, or was it left by a writer that did not close it? See
   /// commit::is_unfinished.
-  bool is_unfinished() const noexcept { return view_.contents().is_unfinished; }
+  bool is_unfinished() const noexcept { return file_.view.contents().is_unfinished; }
   /// Index of a variable. Error not_found lists the existing ones.
-  std::uint32_t find(const std::string& name) const { return view_.find(name); }
+  std::uint32_t find(const std::string& name) const { return file_.view.find(name); }
   /// Gives the variables of `old` their old numbers, and takes over its deferred requests. Error
   /// changed_outside if one of them is missing, or of another type or rank (fixed ones may have
   /// grown).
   void keep_order_of(const Input& old);
 
   /// On rank 0: is the file unchanged, with its journal, since it was opened?
-  bool is_unchanged() const { return root_->is_unchanged(); }
+  bool is_unchanged() const { return file_.root->is_unchanged(); }
   /// On rank 0. Valid until follow().
-  layout::Catalog& catalog() noexcept { return root_->catalog(); }
+  layout::Catalog& catalog() noexcept { return file_.root->catalog(); }
   /// On rank 0. If the file was changed since its catalog was opened: opens that again. It has the
   /// commits and variables of the previous one, and perhaps more; false if there is no such
   /// catalog.
-  bool follow() { return root_->follow(); }
+  bool follow() { return file_.root->follow(); }
 
   /// Of the index of a set of parts: the set, without its mappings; nullptr for ordinary files.
   const layout::PartSet* set() const noexcept { return parts_ ? &parts_->set() : nullptr; }
@@ -107,23 +104,18 @@ class Input {
   /// until the next call of this or get().
   const Located& locate(const Wanted& wanted);
   /// Reads of this rank by itself from what was located.
-  CheckedReader& checked() noexcept { return reader_->checked(); }
+  CheckedReader& checked() noexcept { return reader_.checked(); }
 
  private:
-  /// What rank 0 broadcasts.
-  std::vector<std::byte> open_on_root(std::string path);
-  void open_parts(std::span<const std::uint64_t> words, NeededParts needed);
+  /// Empty for ordinary files.
+  std::unique_ptr<PartsInput> open_parts(NeededParts needed);
+  void read(std::span<const GetRequest> requests, const std::exception_ptr& failure);
 
-  exec::Transport& transport_;
-  storage::Storage& storage_;
-  Options options_;
-  std::unique_ptr<RootCatalog> root_;  ///< on rank 0
-  FileView view_;
-  std::unique_ptr<SourceFile> source_;
+  FileInput file_;
+  std::vector<std::size_t> absent_;    ///< of the parts, by number
   std::unique_ptr<PartsInput> parts_;  ///< of the index of a set of parts
-  std::vector<std::size_t> absent_;    ///< of these, by number
-  std::unique_ptr<SelectionReader> reader_;
-  std::unique_ptr<RowReader> rows_;
+  SelectionReader reader_;
+  RowReader rows_;
   std::vector<GetRequest> deferred_;
   std::exception_ptr deferred_failure_;  ///< the first
 };

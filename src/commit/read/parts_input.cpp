@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 
-#include "commit/read/input.hpp"
+#include "commit/read/agreement.hpp"
+#include "commit/read/file_input.hpp"
+#include "commit/read/selection_reader.hpp"
 #include "exec/transport/agree.hpp"
 #include "exec/transport/solo_transport.hpp"
 #include "layout/portion.hpp"
@@ -35,13 +37,20 @@ std::size_t most_open_parts() {
 struct PartsInput::Open {
   Open(std::uint32_t number, exec::Transport& transport, storage::Storage& storage,
        const std::string& path, const Options& options)
-      : part(number), input(transport, storage, path, options) {
+      : part(number), file(transport, storage, path, options), reader(file) {
     ++open_parts;
   }
   ~Open() { --open_parts; }
 
+  /// Collective over its transport.
+  void get(const GetRequest& request) {
+    const auto failure = exec::failure_of([&] { check_request(file.view, request); });
+    exec::for_file(file.path(), [&] { reader.get({&request, 1}, failure); });
+  }
+
   std::uint32_t part;
-  Input input;
+  FileInput file;
+  SelectionReader reader;
 };
 
 PartsInput::PartsInput(storage::Storage& storage, const std::string& index_path,
@@ -62,18 +71,19 @@ PartsInput::PartsInput(storage::Storage& storage, const std::string& index_path,
 
 PartsInput::~PartsInput() = default;
 
-Input* PartsInput::find_open(std::list<std::unique_ptr<Open>>& among, std::uint32_t part) {
+PartsInput::Open* PartsInput::find_open(std::list<std::unique_ptr<Open>>& among,
+                                        std::uint32_t part) {
   const auto found = std::find_if(among.begin(), among.end(),
                                   [&](const auto& open) { return open->part == part; });
   if (found == among.end()) {
     return nullptr;
   }
   among.splice(among.begin(), among, found);
-  return &among.front()->input;
+  return among.front().get();
 }
 
-Input& PartsInput::open_together(exec::Transport& transport, std::uint32_t part) {
-  if (Input* known = find_open(together_, part)) {
+PartsInput::Open& PartsInput::open_together(exec::Transport& transport, std::uint32_t part) {
+  if (Open* known = find_open(together_, part)) {
     return *known;
   }
   if (together_.size() == most_open_together) {
@@ -81,11 +91,11 @@ Input& PartsInput::open_together(exec::Transport& transport, std::uint32_t part)
   }
   const std::string path = layout::part_path(index_path_, set_.parts[part].path);
   together_.push_front(std::make_unique<Open>(part, transport, shared_storage_, path, options_));
-  return together_.front()->input;
+  return *together_.front();
 }
 
-Input& PartsInput::open(std::uint32_t part) {
-  if (Input* known = find_open(open_, part)) {
+PartsInput::Open& PartsInput::open(std::uint32_t part) {
+  if (Open* known = find_open(open_, part)) {
     return *known;
   }
   // The limit counts other sets of the process too, but each keeps the one that it is reading from.
@@ -94,7 +104,7 @@ Input& PartsInput::open(std::uint32_t part) {
   }
   const std::string path = layout::part_path(index_path_, set_.parts[part].path);
   open_.push_front(std::make_unique<Open>(part, *alone_, *storage_, path, options_));
-  return open_.front()->input;
+  return *open_.front();
 }
 
 void PartsInput::get(const InputVariable& variable, const GetRequest& request) {
@@ -155,19 +165,19 @@ std::optional<Mapping> PartsInput::only_mapping(const InputVariable& variable, s
   return only;
 }
 
-bool PartsInput::is_in_one_part(const InputVariable& variable, std::uint64_t step,
-                                const Box& region) const {
-  return only_mapping(variable, step, region).has_value();
-}
-
 void PartsInput::get_together(exec::Transport& transport, const InputVariable& variable,
                               const GetRequest& request, const Box& region) {
-  const Mapping mapping = *only_mapping(variable, request.step, region);
+  const auto mapping =
+      transport.size() > 1 ? only_mapping(variable, request.step, region) : std::nullopt;
+  if (!mapping) {
+    exec::together(transport, [&] { get(variable, request); });
+    return;
+  }
   try {
-    Input& part = open_together(transport, mapping.part);
-    Wanted wanted = find(part, mapping, variable, request);
+    Open& part = open_together(transport, mapping->part);
+    Wanted wanted = find(part, *mapping, variable, request);
     wanted.region = request.box;
-    read_dense(part, wanted, mapping, request);
+    read_dense(part, wanted, *mapping, request);
   } catch (const Error& e) {
     const Error named = naming_index(e, variable, request.step);
     throw e.rank() < 0 ? named : exec::naming_rank(named, e.rank());
@@ -176,7 +186,7 @@ void PartsInput::get_together(exec::Transport& transport, const InputVariable& v
 
 void PartsInput::read(const Mapping& mapping, const Box& wanted, const InputVariable& variable,
                       const GetRequest& request) {
-  Input& part = open(mapping.part);
+  Open& part = open(mapping.part);
   Wanted stored = find(part, mapping, variable, request);
   stored.region = wanted;
   if (mapping.listed) {
@@ -186,17 +196,18 @@ void PartsInput::read(const Mapping& mapping, const Box& wanted, const InputVari
   }
 }
 
-Wanted PartsInput::find(Input& part, const Mapping& mapping, const InputVariable& variable,
+Wanted PartsInput::find(Open& part, const Mapping& mapping, const InputVariable& variable,
                         const GetRequest& request) const {
-  const std::uint32_t number = part.find(set_.datasets[mapping.dataset]);
-  const model::Definition& stored = part.variables()[number].definition;
+  const std::uint32_t number = part.file.view.find(set_.datasets[mapping.dataset]);
+  const model::Definition& stored = part.file.view[number].definition;
   if (stored.type != variable.definition.type || stored.stepped != variable.definition.stepped) {
-    throw Error(Code::format, part.path() + ": " + stored.name + " is not what the index says");
+    throw Error(Code::format,
+                part.file.path() + ": " + stored.name + " is not what the index says");
   }
   return {number, stored.stepped ? mapping.first_row + (request.step - mapping.first_step) : 0, {}};
 }
 
-void PartsInput::read_dense(Input& part, const Wanted& wanted, const Mapping& mapping,
+void PartsInput::read_dense(Open& part, const Wanted& wanted, const Mapping& mapping,
                             const GetRequest& request) {
   Box box = wanted.region;
   model::Memory memory = request.memory;
@@ -224,9 +235,9 @@ std::uint64_t number_of(const Dims& at, const Box& box) {
 
 }  // namespace
 
-void PartsInput::read_listed(Input& part, const Wanted& wanted, const Mapping& mapping,
+void PartsInput::read_listed(Open& part, const Wanted& wanted, const Mapping& mapping,
                              const Destination& to) {
-  const Type& type = part.variables()[wanted.variable].definition.type;
+  const Type& type = part.file.view[wanted.variable].definition.type;
   Dims last = wanted.region.start;
   for (int d = 0; d < last.rank(); ++d) {
     last[d] += wanted.region.count[d] - 1;

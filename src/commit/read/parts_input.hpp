@@ -1,7 +1,7 @@
-// Elements of a set of parts, read by one rank on its own.
+// Elements of a set of parts, read by one rank on its own, or by all together.
 //
-// Invariants: every rank opens the parts that it needs and no others, each through an Input of its
-// own, so metadata is read in parallel and every checksum is checked; at most most_open_parts()
+// Invariants: every rank opens the parts that it needs and no others, each by a reader of its own,
+// so metadata is read in parallel and every checksum is checked; at most most_open_parts()
 // parts are open in the process, and the least recently used is closed for another; elements that
 // are in no part have the fill value.
 #pragma once
@@ -23,8 +23,6 @@
 
 namespace sluice::commit {
 
-class Input;
-
 /// The number of parts that all sets of this process together keep open: an eighth of the file
 /// limit, at least 8, at most 256. (An open part takes up to four descriptors.)
 std::size_t most_open_parts();
@@ -45,37 +43,36 @@ class PartsInput {
   /// Local. A request for a variable of the set; the box is inside its shape. Errors name the
   /// index, the variable and the step.
   void get(const InputVariable& variable, const GetRequest& request);
-  /// Does one dataset of one part hold all of the region, which is not empty? Then get_together()
-  /// may read it. Pure: the same on every rank.
-  bool is_in_one_part(const InputVariable& variable, std::uint64_t step,
-                      const model::Box& region) const;
-  /// Collective over `transport`, which is always the same. As get(), by all ranks as from an
-  /// ordinary file: one of them reads the metadata of the part, and bytes that several want are
-  /// read once. `region`: contains the boxes of all ranks. Every rank throws the same error.
+  /// Collective over `transport`, which is always the same. As get(); what is in one dataset of one
+  /// part is read as from an ordinary file: one rank reads the metadata of the part, and bytes that
+  /// several want are read once. `region`: contains the boxes of all ranks, and is not empty. Every
+  /// rank throws the same error.
   void get_together(exec::Transport& transport, const InputVariable& variable,
                     const GetRequest& request, const model::Box& region);
 
  private:
   struct Open;
   /// One that is open, which becomes the most recently used; nullptr if it is not.
-  static Input* find_open(std::list<std::unique_ptr<Open>>& among, std::uint32_t part);
-  Input& open(std::uint32_t part);
+  static Open* find_open(std::list<std::unique_ptr<Open>>& among, std::uint32_t part);
+  Open& open(std::uint32_t part);
   /// Collective.
-  Input& open_together(exec::Transport& transport, std::uint32_t part);
+  Open& open_together(exec::Transport& transport, std::uint32_t part);
+  /// The mapping of the only dataset that holds any of the region, if it holds all of it, as it is.
+  /// Pure: the same on every rank.
   std::optional<layout::Mapping> only_mapping(const InputVariable& variable, std::uint64_t step,
                                               const model::Box& region) const;
   /// Gets from a part that holds the elements as they are.
-  static void read_dense(Input& part, const Wanted& wanted, const layout::Mapping& mapping,
+  static void read_dense(Open& part, const Wanted& wanted, const layout::Mapping& mapping,
                          const GetRequest& request);
   /// The variable and row of a part. Error format if it is not what the index says.
-  Wanted find(Input& part, const layout::Mapping& mapping, const InputVariable& variable,
+  Wanted find(Open& part, const layout::Mapping& mapping, const InputVariable& variable,
               const GetRequest& request) const;
   /// An error of a part, naming the index, the variable and the step.
   Error naming_index(const Error& e, const InputVariable& variable, std::uint64_t step) const;
   void read(const layout::Mapping& mapping, const model::Box& wanted, const InputVariable& variable,
             const GetRequest& request);
   /// `wanted`: the part's variable and row, and the region of the set.
-  static void read_listed(Input& part, const Wanted& wanted, const layout::Mapping& mapping,
+  static void read_listed(Open& part, const Wanted& wanted, const layout::Mapping& mapping,
                           const Destination& to);
 
   storage::Storage& shared_storage_;

@@ -87,9 +87,9 @@ class RootParty final : public exec::RoundParty {
 
 /// Rank 0: reads the records that overlap the request, through the library of the format. Error
 /// damaged.
-void check_through_root(const ReadContext& context, const CheckedReader& checked,
+void check_through_root(const FileInput& file, const CheckedReader& checked,
                         const GetRequest& request, std::span<const Box> wanted) {
-  const InputVariable& variable = context.view[request.variable];
+  const InputVariable& variable = file.view[request.variable];
   std::vector<model::OwnedBox> boxes;
   for (const Box& box : wanted) {
     if (!box.empty()) {
@@ -98,13 +98,13 @@ void check_through_root(const ReadContext& context, const CheckedReader& checked
   }
   const model::BoxTree tree(boxes);
   std::vector<std::byte> bytes;
-  const RecordSet& records = context.root->records_of(context.view, request.variable, request.step);
+  const RecordSet& records = file.root->records_of(file.view, request.variable, request.step);
   for (const Record& record : records.list()) {
     if (!tree.meets(record.box)) {
       continue;
     }
     bytes.assign(record.box.volume() * variable.definition.type.bytes, std::byte{0});
-    context.root->catalog().read(variable.catalog_index, request.step, record.box, bytes);
+    file.root->catalog().read(variable.catalog_index, request.step, record.box, bytes);
     if (codec::checksum(std::span<const std::byte>(bytes)) != record.checksum) {
       checked.refuse({request.variable, request.step, record.box}, record);
     }
@@ -113,10 +113,10 @@ void check_through_root(const ReadContext& context, const CheckedReader& checked
 
 }  // namespace
 
-void read_through_root(const ReadContext& context, const CheckedReader& checked,
+void read_through_root(const FileInput& file, const CheckedReader& checked,
                        exec::ExchangeBuffers& buffers, const GetRequest& request) {
-  exec::Transport& transport = context.transport;
-  const InputVariable& variable = context.view[request.variable];
+  exec::Transport& transport = file.transport;
+  const InputVariable& variable = file.view[request.variable];
   model::ByteWriter wish;
   wish.put(request.box);
   std::vector<Box> wanted;
@@ -130,9 +130,9 @@ void read_through_root(const ReadContext& context, const CheckedReader& checked,
   const RootParty::Read read = [&](const Box& part, std::span<std::byte> out) {
     if (!is_checked) {
       is_checked = true;
-      check_through_root(context, checked, request, wanted);
+      check_through_root(file, checked, request, wanted);
     }
-    context.root->catalog().read(variable.catalog_index, request.step, part, out);
+    file.root->catalog().read(variable.catalog_index, request.step, part, out);
   };
   const Destination to(variable, request);
   RootParty party(transport.rank(), wanted, variable.definition.type.bytes, to, read);

@@ -28,7 +28,7 @@ Box rows_of(Box all, std::uint64_t first, std::uint64_t count) {
 }  // namespace
 
 void RowReader::check(const RowsRequest& request) const {
-  const FileView::Contents& file = context_.view.contents();
+  const FileView::Contents& file = file_.view.contents();
   if (request.variable >= file.variables.size()) {
     throw Error(Code::invalid_argument, file.path + ": get_rows: there is no variable " +
                                             model::variable_text(request.variable));
@@ -59,7 +59,7 @@ void RowReader::check(const RowsRequest& request) const {
 }
 
 void RowReader::get_rows(const RowsRequest& request, std::exception_ptr failure) {
-  const FileView& view = context_.view;
+  const FileView& view = file_.view;
   const bool is_known = request.variable < view.variables().size();
   const InputVariable none;
   const InputVariable& variable = is_known ? view[request.variable] : none;
@@ -67,13 +67,13 @@ void RowReader::get_rows(const RowsRequest& request, std::exception_ptr failure)
   const Dims shape = is_known ? view.shape_or_most(request.variable, request.step) : d.shape;
   const Wanted which{request.variable, request.step, model::whole(shape)};
   const GetRequest all{which.variable, which.step, which.region, {}};
-  common_regions(context_.transport, view, {&all, 1}, failure);
+  common_regions(file_.transport, view, {&all, 1}, failure);
   exec::RowSource source{d.name, shape[0], shape.without_front().volume() * d.type.bytes, 1, {}};
   if (variable.number_in_set) {
     source.read = [&](std::uint64_t first, std::uint64_t count, std::span<std::byte> out) {
       const Box rows = rows_of(which.region, first, count);
-      context_.parts->get(variable, dense_request(which.variable, which.step, rows, out.data(),
-                                                  variable.definition.type));
+      parts_->get(variable, dense_request(which.variable, which.step, rows, out.data(),
+                                          variable.definition.type));
     };
   } else if (variable.has_addresses()) {
     const Located& located = locator_.locate({&which, 1}).front();
@@ -86,11 +86,11 @@ void RowReader::get_rows(const RowsRequest& request, std::exception_ptr failure)
   } else {
     read_encoded_rows(locator_.locate_encoded(which), source);
   }
-  const std::vector<std::byte> bytes = exec::fetch_rows(context_.transport, source, request.ids);
+  const std::vector<std::byte> bytes = exec::fetch_rows(file_.transport, source, request.ids);
   Box mine = which.region;
   mine.start = Dims::filled(shape.rank(), 0);
   mine.count[0] = request.ids.size();
-  exec::together(context_.transport, [&] {
+  exec::together(file_.transport, [&] {
     if (!mine.empty()) {
       const GetRequest dense{
           which.variable, which.step, mine, {request.data, request.type, mine.count, mine.start}};
@@ -101,14 +101,14 @@ void RowReader::get_rows(const RowsRequest& request, std::exception_ptr failure)
 
 /// One rank owns all rows of a tile, so that one rank decodes it.
 void RowReader::read_encoded_rows(const Located& located, exec::RowSource& source) {
-  const InputVariable& variable = context_.view[located.variable];
-  const std::uint64_t budget_bytes = context_.options.budget_bytes;
+  const InputVariable& variable = file_.view[located.variable];
+  const std::uint64_t budget_bytes = file_.options.budget_bytes;
   const std::uint64_t tile_rows = located.placement().tile()[0];
   if (source.row_bytes != 0 && tile_rows <= budget_bytes / 4 / source.row_bytes) {
     source.rows_together = tile_rows;
   }
   auto decoder = std::make_shared<layout::TileDecoder>(
-      variable.filters, context_.view.name_of(located.variable, located.step),
+      variable.filters, file_.view.name_of(located.variable, located.step),
       layout::longest_tile(budget_bytes));
   auto memory = std::make_shared<codec::ScratchMemory>();
   source.read = [this, &located, &variable, decoder, memory](
@@ -117,7 +117,7 @@ void RowReader::read_encoded_rows(const Located& located, exec::RowSource& sourc
     const layout::Placement& tiles = located.placement();
     const Box rows = rows_of(model::whole(tiles.shape()), first, count);
     decoder->require_small(located.tiles);
-    storage::File& file = context_.source.file(tiles);
+    storage::File& file = file_.source->file(tiles);
     for (const layout::Piece& piece : layout::cut(tiles, rows)) {
       const Box whole = tiles.whole_tile(piece.tile_index);
       const std::span<std::byte> dense = memory->take(tiles.tile_bytes(piece.tile_index));

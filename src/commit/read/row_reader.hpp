@@ -9,14 +9,16 @@
 #include <span>
 
 #include "commit/read/checked_reader.hpp"
+#include "commit/read/file_input.hpp"
 #include "commit/read/locator.hpp"
-#include "commit/read/read_context.hpp"
 
 namespace sluice::exec {
 struct RowSource;
 }
 
 namespace sluice::commit {
+
+class PartsInput;
 
 /// Rows of a variable by their numbers, into dense memory of `type`.
 struct RowsRequest {
@@ -30,8 +32,9 @@ struct RowsRequest {
 class RowReader {
  public:
   /// All must outlive the object.
-  RowReader(const ReadContext& context, Locator& locator, CheckedReader& checked)
-      : context_(context), locator_(locator), checked_(checked) {}
+  /// `parts`: of the index of a set of parts; else null.
+  RowReader(const FileInput& file, PartsInput* parts, Locator& locator, CheckedReader& checked)
+      : file_(file), parts_(parts), locator_(locator), checked_(checked) {}
 
   /// Local. Throws what is wrong with a request.
   void check(const RowsRequest& request) const;
@@ -43,7 +46,8 @@ class RowReader {
   /// How rows are read from tiles, which must outlive the result.
   void read_encoded_rows(const Located& located, exec::RowSource& source);
 
-  const ReadContext context_;
+  const FileInput& file_;
+  PartsInput* const parts_;
   Locator& locator_;
   CheckedReader& checked_;
 };

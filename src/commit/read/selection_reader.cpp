@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "commit/read/agreement.hpp"
-#include "commit/read/parts_input.hpp"
 #include "commit/read/root_reading.hpp"
 #include "exec/cores.hpp"
 #include "exec/read/encoded_read.hpp"
@@ -103,27 +102,27 @@ layout::Extent extent_of(const layout::Placement& placement, const Box& region) 
 
 }  // namespace
 
-SelectionReader::SelectionReader(const ReadContext& context)
-    : context_(context),
-      locator_(context.transport, context.view, context.root),
-      checked_(context.view, context.source) {}
+SelectionReader::SelectionReader(const FileInput& file)
+    : file_(file),
+      locator_(file.transport, file.view, file.root.get()),
+      checked_(file.view, *file.source) {}
 
-void SelectionReader::get(std::span<const GetRequest> requests, const std::exception_ptr& failure) {
-  const auto regions = common_regions(context_.transport, context_.view, requests, failure);
+std::vector<std::optional<Box>> SelectionReader::get(std::span<const GetRequest> requests,
+                                                     const std::exception_ptr& failure) {
+  auto regions = common_regions(file_.transport, file_.view, requests, failure);
   get_by_address(requests, regions);
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    const InputVariable& variable = context_.view[requests[i].variable];
-    if (!regions[i] || variable.has_addresses()) {
+    const InputVariable& variable = file_.view[requests[i].variable];
+    if (!regions[i] || variable.has_addresses() || variable.number_in_set) {
       continue;
     }
-    if (variable.number_in_set) {
-      get_from_parts(requests[i], *regions[i]);
-    } else if (variable.is_encoded()) {
+    if (variable.is_encoded()) {
       get_encoded(requests[i], *regions[i]);
     } else {
-      read_through_root(context_, checked_, buffers_.messages, requests[i]);
+      read_through_root(file_, checked_, buffers_.messages, requests[i]);
     }
   }
+  return regions;
 }
 
 void SelectionReader::get_by_address(std::span<const GetRequest> requests,
@@ -132,7 +131,7 @@ void SelectionReader::get_by_address(std::span<const GetRequest> requests,
   std::vector<Box> own;
   std::vector<Reading> readings;
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (regions[i] && context_.view[requests[i].variable].has_addresses()) {
+    if (regions[i] && file_.view[requests[i].variable].has_addresses()) {
       wanted.push_back({requests[i].variable, requests[i].step, *regions[i]});
       own.push_back(requests[i].box);
       readings.push_back({&requests[i], nullptr, *regions[i], {}});
@@ -152,7 +151,7 @@ void SelectionReader::get_by_address(std::span<const GetRequest> requests,
   }
   if (std::find(is_in_two_phases.begin(), is_in_two_phases.end(), false) !=
       is_in_two_phases.end()) {
-    exec::agree(context_.transport, failure);
+    exec::agree(file_.transport, failure);
   }
   for (std::size_t i = 0; i < readings.size(); ++i) {
     if (is_in_two_phases[i]) {
@@ -174,16 +173,16 @@ std::vector<bool> SelectionReader::choose_two_phases(std::span<const Reading> re
                                         : Demand{};
     sums.insert(sums.end(), {mine.wanted_bytes, mine.runs, mine.bytes_from_disk});
   }
-  exec::Transport& transport = context_.transport;
+  exec::Transport& transport = file_.transport;
   if (!sums.empty()) {
     transport.allreduce(sums, exec::Op::sum);
   }
-  const int readers = context_.options.readers;
+  const int readers = file_.options.readers;
   const bool has_fewer_readers = readers > 0 && readers < transport.size();
   std::vector<bool> chosen;
   for (std::size_t i = 0; i < readings.size(); ++i) {
     const Demand all{sums[3 * i], sums[3 * i + 1], sums[3 * i + 2]};
-    const Type& type = context_.view[readings[i].located->variable].definition.type;
+    const Type& type = file_.view[readings[i].located->variable].definition.type;
     const bool is_worth = has_fewer_readers
                               ? all.wanted_bytes > 0
                               : is_worth_meeting(all, readings[i].region.volume() * type.bytes);
@@ -194,16 +193,16 @@ std::vector<bool> SelectionReader::choose_two_phases(std::span<const Reading> re
 
 std::vector<int> SelectionReader::readers() const {
   // By the rule that chooses writers, limited by the budget for their smallest windows.
-  const exec::Transport& transport = context_.transport;
+  const exec::Transport& transport = file_.transport;
   plan::Topology topology;
   topology.rank = transport.rank();
   topology.ranks = transport.size();
   topology.nodes = transport.nodes();
   const std::uint64_t affordable = std::clamp<std::uint64_t>(
-      context_.options.budget_bytes / shares_of_budget / smallest_window_bytes, 1,
+      file_.options.budget_bytes / shares_of_budget / smallest_window_bytes, 1,
       static_cast<std::uint64_t>(transport.size()));
   plan::WriterChoice choice;
-  choice.writers = std::min(context_.options.readers, transport.size());
+  choice.writers = std::min(file_.options.readers, transport.size());
   const auto ranks = plan::writer_ranks(topology, choice);
   choice.writers = static_cast<int>(std::min<std::uint64_t>(ranks.size(), affordable));
   return plan::writer_ranks(topology, choice);
@@ -219,19 +218,19 @@ void SelectionReader::fill_absent(const layout::Placement& placement, const Dest
 
 void SelectionReader::get_independent(const Reading& reading) {
   checked_.get(*reading.located,
-               Destination(context_.view[reading.located->variable], *reading.request));
+               Destination(file_.view[reading.located->variable], *reading.request));
 }
 
 void SelectionReader::get_in_two_phases(const Reading& reading) {
   const Located& located = *reading.located;
   const layout::Placement& placement = located.placement();
-  const InputVariable& variable = context_.view[located.variable];
+  const InputVariable& variable = file_.view[located.variable];
   const Destination to(variable, *reading.request);
-  exec::Transport& transport = context_.transport;
+  exec::Transport& transport = file_.transport;
   const std::vector<int> who = readers();
-  storage::File* const file = context_.source.file_of_readers(
+  storage::File* const file = file_.source->file_of_readers(
       transport, placement, std::binary_search(who.begin(), who.end(), transport.rank()));
-  const std::uint64_t share = context_.options.budget_bytes / shares_of_budget;
+  const std::uint64_t share = file_.options.budget_bytes / shares_of_budget;
   const std::uint64_t window =
       std::clamp(share / who.size(), smallest_window_bytes, largest_window_bytes);
   const std::uint64_t most_part =
@@ -263,19 +262,19 @@ void SelectionReader::get_in_two_phases(const Reading& reading) {
 }
 
 void SelectionReader::get_encoded(const GetRequest& request, const Box& region) {
-  const InputVariable& variable = context_.view[request.variable];
+  const InputVariable& variable = file_.view[request.variable];
   const Located& located = locator_.locate_encoded({request.variable, request.step, region});
-  exec::Transport& transport = context_.transport;
+  exec::Transport& transport = file_.transport;
   exec::EncodedReading reading;
   reading.tiles = &located.tiles;
   reading.region = region;
   reading.pipeline = variable.filters;
-  reading.name = context_.view.name_of(request.variable, request.step);
-  reading.readers = context_.options.readers > 0 ? plan::RankList(readers())
-                                                 : plan::RankList::spaced(0, 1, transport.size());
-  reading.budget_bytes = context_.options.budget_bytes;
-  reading.threads = context_.storage.in_background() ? exec::idle_cores(transport) : 1;
-  reading.file = [&]() -> storage::File& { return context_.source.file(located.placement()); };
+  reading.name = file_.view.name_of(request.variable, request.step);
+  reading.readers = file_.options.readers > 0 ? plan::RankList(readers())
+                                              : plan::RankList::spaced(0, 1, transport.size());
+  reading.budget_bytes = file_.options.budget_bytes;
+  reading.threads = file_.storage.in_background() ? exec::idle_cores(transport) : 1;
+  reading.file = [&]() -> storage::File& { return file_.source->file(located.placement()); };
   reading.inspect = [&](std::uint64_t tile, std::span<const std::byte> dense) {
     checked_.check_tile(located, tile, dense);
   };
@@ -291,16 +290,6 @@ void SelectionReader::get_encoded(const GetRequest& request, const Box& region) 
                        bytes.assign(stored.begin(), stored.end());
                        to.put_stored(part, bytes);
                      });
-}
-
-void SelectionReader::get_from_parts(const GetRequest& request, const Box& region) {
-  const InputVariable& variable = context_.view[request.variable];
-  PartsInput& parts = *context_.parts;
-  if (context_.transport.size() > 1 && parts.is_in_one_part(variable, request.step, region)) {
-    parts.get_together(context_.transport, variable, request, region);
-  } else {
-    exec::together(context_.transport, [&] { parts.get(variable, request); });
-  }
 }
 
 }  // namespace sluice::commit

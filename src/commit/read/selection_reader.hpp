@@ -3,9 +3,8 @@
 // 1. selection: the ranks agree on what they request, and on the hull of their boxes (agreement);
 //   2. placement: rank 0 tells where that is, with its checksum records (locator);
 //   3. runs: the bytes come, by the way that the variable's storage and the boxes ask for: each
-//      rank reads its own, some ranks read every byte once for all, one rank decodes each tile,
-//      each rank looks into the parts of a set, or rank 0 reads by the format's library
-//      (root_reading);
+//      rank reads its own, some ranks read every byte once for all, one rank decodes each tile, or
+//      rank 0 reads by the format's library (root_reading);
 //   4. checksum: whoever reads bytes checks them first (checked_reader);
 //   5. convert: to the caller's type and place (destination).
 //
@@ -21,19 +20,23 @@
 
 #include "commit/read/checked_reader.hpp"
 #include "commit/read/destination.hpp"
+#include "commit/read/file_input.hpp"
 #include "commit/read/locator.hpp"
-#include "commit/read/read_context.hpp"
 #include "exec/read/two_phase_read.hpp"
 
 namespace sluice::commit {
 
 class SelectionReader {
  public:
-  explicit SelectionReader(const ReadContext& context);
+  /// `file` must outlive the object.
+  explicit SelectionReader(const FileInput& file);
 
   /// Collective. The same variables and steps in the same order on every rank, while the boxes are
-  /// each rank's own. `failure`: an error of this rank, which every rank then throws.
-  void get(std::span<const GetRequest> requests, const std::exception_ptr& failure);
+  /// each rank's own. `failure`: an error of this rank, which every rank then throws. Returns the
+  /// hull of all boxes of each request, empty if there is none; of a set those of variables in
+  /// parts are left to the caller (PartsInput).
+  std::vector<std::optional<model::Box>> get(std::span<const GetRequest> requests,
+                                             const std::exception_ptr& failure);
 
   Locator& locator() noexcept { return locator_; }
   CheckedReader& checked() noexcept { return checked_; }
@@ -56,14 +59,13 @@ class SelectionReader {
   void get_independent(const Reading& reading);
   void get_in_two_phases(const Reading& reading);
   void get_encoded(const GetRequest& request, const model::Box& region);
-  void get_from_parts(const GetRequest& request, const model::Box& region);
 
   /// The ranks that read for others.
   std::vector<int> readers() const;
   /// Fills the parts of a box that the file does not contain with the fill value.
   static void fill_absent(const layout::Placement& placement, const Destination& to);
 
-  const ReadContext context_;
+  const FileInput& file_;
   Locator locator_;
   CheckedReader checked_;
   exec::ReadBuffers buffers_;

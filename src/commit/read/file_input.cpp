@@ -1,0 +1,27 @@
+#include "commit/read/file_input.hpp"
+
+#include "exec/transport/agree.hpp"
+#include "layout/part_set.hpp"
+
+namespace sluice::commit {
+
+FileInput::FileInput(exec::Transport& ranks, storage::Storage& place, const std::string& path,
+                     const Options& asked)
+    : transport(ranks), storage(place), options(asked) {
+  auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
+    root = std::make_unique<RootCatalog>(storage, storage.real_path(path), options);
+    const layout::PartSet* set = root->catalog().set();
+    root->contents().write_to(out);
+    out.put(root->journal());
+    out.put(set != nullptr ? set->words() : std::vector<std::uint64_t>{});
+    out.put(options.readers);
+    out.put(options.budget_bytes);
+  });
+  view = FileView(FileView::Contents::read_from(in));
+  source = std::make_unique<SourceFile>(storage, this->path(), in.get_vector<std::byte>());
+  set_words = in.get_vector<std::uint64_t>();
+  options.readers = in.get<int>();
+  options.budget_bytes = in.get<std::uint64_t>();
+}
+
+}  // namespace sluice::commit
