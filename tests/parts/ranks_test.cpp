@@ -41,10 +41,10 @@ double seconds_of_commit(std::uint64_t parts) {
     const double took_s = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
     least = round == 0 ? least : std::min(least, took_s);
   }
-  EXPECT_EQ(index.set().parts.size(), parts);
+  EXPECT_EQ(index.content().set().parts.size(), parts);
   for (const std::uint64_t p : {std::uint64_t{0}, parts / 2, parts - 1}) {
-    EXPECT_EQ(index.set().parts[p].id, mixed(p));
-    EXPECT_EQ(index.set().parts[p].commits, 4u);
+    EXPECT_EQ(index.content().set().parts[p].id, mixed(p));
+    EXPECT_EQ(index.content().set().parts[p].commits, 4u);
   }
   return least;
 }

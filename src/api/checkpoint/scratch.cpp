@@ -199,7 +199,7 @@ std::optional<std::string> bring_home(exec::Transport& transport, storage::Stora
     if (is_of_interest(storage, path, folder)) {
       index = index_to_change(storage, path);
     }
-    out.put(index ? index->set().words() : std::vector<std::uint64_t>{});
+    out.put(index ? index->content().set().words() : std::vector<std::uint64_t>{});
   });
   const auto words = message.get_vector<std::uint64_t>();
   if (words.empty()) {
@@ -211,7 +211,7 @@ std::optional<std::string> bring_home(exec::Transport& transport, storage::Stora
   const std::vector<std::string> places = drain.places();
   const auto answer = exec::on_root(transport, [&] {
     if (!commit::parts_away(set, path).empty()) {
-      index->move_parts(places, true);
+      index->replace(index->content().with_parts_at(places), true);
     }
     const bool is_forgotten = !drain.lost().empty() && index->forget_parts(drain.lost());
     return std::vector<std::byte>{std::byte{is_forgotten}};

@@ -4,7 +4,7 @@
 // Where all nodes should see the same files, one of all ranks looks for a part; what that one does
 // not see, and elsewhere every part, one rank of each node looks for. A part is copied by one rank
 // that sees it: under a temporary name, synced, then given its own. The rank that holds the index
-// names the new places when all copies are there (PartsIndex::move_parts), and only then the copied
+// names the new places when all copies are there (PartsIndex::replace), and only then the copied
 // parts go. A crash in between leaves an index that is whole, and copies that the next attempt
 // takes over or replaces.
 //

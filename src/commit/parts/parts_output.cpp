@@ -98,13 +98,13 @@ std::vector<std::uint32_t> leave_out_unchanged(exec::Transport& transport, Block
                                                FileCommit& commit,
                                                std::vector<model::Block>& blocks) {
   std::vector<std::int64_t> alike =
-      history.look(definitions, commit, static_cast<std::int64_t>(PartsIndex::shared_lag(keep)));
+      history.look(definitions, commit, static_cast<std::int64_t>(IndexedSet::shared_lag(keep)));
   transport.allreduce(alike, exec::Op::min);
   if (std::all_of(alike.begin(), alike.end(), [](std::int64_t steps) { return steps == 0; })) {
     return {};
   }
   auto message = exec::on_root(
-      transport, [&](model::ByteWriter& out) { out.put(index->sharable(alike, keep)); });
+      transport, [&](model::ByteWriter& out) { out.put(index->content().sharable(alike, keep)); });
   std::vector<std::uint32_t> shared = message.get_vector<std::uint32_t>();
   if (shared.empty()) {
     return shared;
@@ -163,18 +163,18 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
   place_.folder = parts_folder(path, lasting_parts_dir(storage, options.parts_dir));
   auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
     index_ = std::make_unique<PartsIndex>(storage, path, options.strategy, opening, asked);
-    out.put(index_->profile());
-    out.put(index_->steps());
-    out.put(index_->has_time());
-    out.put(index_->next_number());
+    out.put(index_->content().profile());
+    out.put(index_->content().steps());
+    out.put(index_->content().has_time());
+    out.put(index_->content().next_number());
     if (options.keep_last != 0) {
       index_->remove_orphans(place_.folder);
     }
-    out.put(index_->definitions().size());
-    for (const model::Definition& d : index_->definitions()) {
+    out.put(index_->content().definitions().size());
+    for (const model::Definition& d : index_->content().definitions()) {
       d.write_to(out);
     }
-    out.put(index_->set().words());
+    out.put(index_->content().set().words());
     const bool may_be_one = group.count > 1;
     make_folder_for_all(transport, storage, place_, may_be_one, options.durability, out);
   });
@@ -268,8 +268,8 @@ void PartsOutput::finish_parts() {
 }
 
 layout::PartSet PartsOutput::set() {
-  auto in =
-      exec::on_root(transport(), [&](model::ByteWriter& out) { out.put(index_->set().words()); });
+  auto in = exec::on_root(
+      transport(), [&](model::ByteWriter& out) { out.put(index_->content().set().words()); });
   return layout::PartSet::from_words(in.get_vector<std::uint64_t>(), path());
 }
 
@@ -281,14 +281,16 @@ std::uint64_t PartsOutput::bytes_of_part() {
 }
 
 void PartsOutput::move_parts(const std::vector<std::string>& paths) {
-  exec::on_root(transport(), [&] { index_->move_parts(paths, true); });
+  exec::on_root(transport(),
+                [&] { index_->replace(index_->content().with_parts_at(paths), true); });
 }
 
 std::uint64_t PartsOutput::drop_later_steps(std::uint64_t steps, const Options& options) {
   const std::uint64_t kept = steps_after_restart(path(), options.restart_after, steps);
   if (kept != steps) {
-    exec::on_root(transport(),
-                  [&] { index_->drop_steps(kept, options.durability != Durability::none); });
+    exec::on_root(transport(), [&] {
+      index_->replace(index_->content().before_step(kept), options.durability != Durability::none);
+    });
   }
   return kept;
 }

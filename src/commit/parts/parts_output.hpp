@@ -21,7 +21,7 @@
 // removed after the next one. A part is closed before its successor is created.
 //
 // With share_unchanged() a step does not write the variables whose values no rank has changed since
-// the step that the index then refers to once more (PartsIndex::shared_lag). What is compared are
+// the step that the index then refers to once more (IndexedSet::shared_lag). What is compared are
 // checksums of the last commits of this object (BlockHistory), so after a failure, and after
 // opening the set again, everything is written.
 //

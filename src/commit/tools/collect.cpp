@@ -50,7 +50,7 @@ class Collector {
 Collected Collector::run() {
   auto message = exec::on_root(transport_, [&](model::ByteWriter& out) {
     index_ = std::make_unique<PartsIndex>(storage_, index_path_, "", Opening::append);
-    out.put(index_->set().words());
+    out.put(index_->content().set().words());
   });
   set_ = PartSet::from_words(message.get_vector<std::uint64_t>(), index_path_);
   choose_targets();
@@ -71,7 +71,8 @@ Collected Collector::run() {
       }
     }
   });
-  exec::on_root(transport_, [&] { index_->move_parts(targets_, true); });
+  exec::on_root(transport_,
+                [&] { index_->replace(index_->content().with_parts_at(targets_), true); });
   std::int64_t left = 0;
   for (std::size_t p = 0; p < set_.parts.size() && !options_.keep; ++p) {
     if (!is_home(p) && movers_[p] == transport_.rank() &&
