@@ -10,16 +10,21 @@ namespace sluice::commit {
 
 PartsIndex::PartsIndex(storage::Storage& storage, const std::string& path,
                        const std::string& strategy, Opening opening, layout::hdf5::Profile profile)
-    : storage_(storage), path_(path), name_(storage, path) {
+    : storage_(storage), name_(storage, path) {
   if (opening == Opening::append) {
     const auto file = storage.open(path, storage::Access::read);
-    name_.found(*file);
+    name_.set_identity(file->identity());
+    name_.settle();
     content_ = IndexedSet(path, *file);
     attributes_ = content_.attributes();
   } else {
-    name_.begin(opening == Opening::create);
+    name_.begin(opening == Opening::create ? Naming::refuse : Naming::replace,
+                storage.exists(path));
+    if (name_.holder() == PublishedName::Holder::nothing) {
+      name_.keep_left_journal();
+    }
     content_ = IndexedSet(path, profile);
-    replaced_ = ReplacedSet(storage, path);
+    name_.note_replaced();
   }
   content_.set_strategy(strategy);
 }
@@ -35,7 +40,7 @@ std::uint64_t PartsIndex::commit(const std::vector<model::Definition>& definitio
   std::vector<OldPart> dropped = next.commit(definitions, commit, news, keep, shared);
   replace(std::move(next), commit.synced);
   if (commit.synced) {
-    replaced_.remove_parts();
+    name_.remove_replaced();
   }
   older_.insert(older_.end(), dropped_.begin(), dropped_.end());
   dropped_ = std::move(dropped);
@@ -57,14 +62,11 @@ bool PartsIndex::forget_parts(const std::vector<std::size_t>& lost) {
 
 void PartsIndex::replace(IndexedSet next, bool synced) {
   name_.check();
-  if (name_.holder() == IndexName::Holder::another) {
-    replaced_.keep_if_moved();
-  }
   next.set_attributes(attributes_);
   write(next.index(), synced);
   if (synced) {
     try {
-      storage_.sync_directory(path_);
+      storage_.sync_directory(name_.path());
     } catch (const Error& e) {
       if (put_back()) {
         throw;
@@ -80,7 +82,7 @@ void PartsIndex::replace(IndexedSet next, bool synced) {
 void PartsIndex::write(const layout::hdf5::Index& index, bool synced) {
   storage::FileIdentity identity;
   write_atomically(
-      storage_, path_,
+      storage_, name_.path(),
       [&](storage::File& file) {
         layout::hdf5::write_index(file, index);
         identity = file.identity();
@@ -92,21 +94,21 @@ void PartsIndex::write(const layout::hdf5::Index& index, bool synced) {
         }
         remove_journal(synced);
       },
-      name_.naming());
-  name_.wrote(identity);
+      name_.prepare());
+  name_.set_identity(identity);
 }
 
 bool PartsIndex::put_back() noexcept {
   try {
-    if (name_.holder() == IndexName::Holder::another || !name_.has_last()) {
+    if (name_.holder() == PublishedName::Holder::another || !name_.leads_to_file()) {
       return false;  // the previous state is unknown, or the name is another file's by now
     }
-    if (name_.holder() == IndexName::Holder::own) {
+    if (name_.holder() == PublishedName::Holder::own) {
       write(content_.index(), true);
     } else {
-      storage_.remove(path_);
+      storage_.remove(name_.path());
     }
-    storage_.sync_directory(path_);
+    storage_.sync_directory(name_.path());
     return true;
   } catch (const std::exception&) {
     return false;
@@ -119,27 +121,27 @@ void PartsIndex::remove_journal(bool synced) {
   if (has_no_journal_) {
     return;
   }
-  if (storage_.exists(journal_path(path_))) {
-    storage_.remove(journal_path(path_));
+  if (storage_.exists(journal_path(name_.path()))) {
+    storage_.remove(journal_path(name_.path()));
   }
   if (synced) {
-    storage_.sync_directory(path_);
+    storage_.sync_directory(name_.path());
     has_no_journal_ = true;
   }
 }
 
 void PartsIndex::remove_all(std::vector<OldPart>& parts) noexcept {
   for (const OldPart& part : parts) {
-    remove_part(storage_, path_, content_.set().id, part);
+    remove_part(storage_, name_.path(), content_.set().id, part);
   }
   parts.clear();
 }
 
 void PartsIndex::sync() {
   name_.check();
-  storage_.open(path_, storage::Access::read_write)->sync();
-  storage_.sync_directory(path_);
-  replaced_.remove_parts();
+  storage_.open(name_.path(), storage::Access::read_write)->sync();
+  storage_.sync_directory(name_.path());
+  name_.remove_replaced();
 }
 
 void PartsIndex::remove_dropped(bool all) noexcept {
@@ -154,7 +156,7 @@ void PartsIndex::remove_dropped(bool all) noexcept {
   remove_all(older_);
   if (all) {
     remove_all(dropped_);
-    replaced_.remove_parts();
+    name_.remove_replaced();
   }
 }
 
@@ -163,7 +165,7 @@ void PartsIndex::remove_orphans(const std::string& folder) noexcept {
   const auto remove = [&](const std::string& path) {
     try {
       const auto lease = storage_.lease(path);  // of the run that died; it goes with the part
-      remove_part(storage_, path_, content_.set().id, {path, {}});
+      remove_part(storage_, name_.path(), content_.set().id, {path, {}});
     } catch (const std::exception&) {
       return;  // another process writes it
     }

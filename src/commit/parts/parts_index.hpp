@@ -18,10 +18,10 @@
 #include <string>
 #include <vector>
 
-#include "commit/parts/index_name.hpp"
 #include "commit/parts/indexed_set.hpp"
 #include "commit/parts/parts_writer.hpp"
 #include "commit/publish/parts_files.hpp"
+#include "commit/publish/published_name.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::commit {
@@ -71,13 +71,11 @@ class PartsIndex {
   void remove_all(std::vector<OldPart>& parts) noexcept;
 
   storage::Storage& storage_;
-  std::string path_;
-  IndexName name_;
+  PublishedName name_;
   IndexedSet content_;
   std::vector<model::Attribute> attributes_;  ///< as the next commit has them
-  ReplacedSet replaced_;
-  std::vector<OldPart> dropped_;  ///< parts that the last commit dropped
-  std::vector<OldPart> older_;    ///< those that commits before it did
+  std::vector<OldPart> dropped_;              ///< parts that the last commit dropped
+  std::vector<OldPart> older_;                ///< those that commits before it did
   bool poisoned_ = false;
   bool has_no_journal_ = false;  ///< beside it, and none can reappear
 };

@@ -8,7 +8,6 @@
 #include "commit/publish/journal_runs.hpp"
 #include "model/clock.hpp"
 #include "storage/background_thread.hpp"
-#include "storage/named_file.hpp"
 
 namespace sluice::commit {
 
@@ -19,10 +18,7 @@ void put_in_place(storage::File& file, Journal journal, bool synced) {
 }
 
 Applier::Applier(const Config& config, std::shared_ptr<PendingChanges> changes)
-    : config_(config),
-      identity_(config.file.identity()),
-      changes_(std::move(changes)),
-      last_s_(model::now_s()) {}
+    : config_(config), changes_(std::move(changes)), last_s_(model::now_s()) {}
 
 Applier::~Applier() {
   {
@@ -51,7 +47,7 @@ std::unique_lock<std::mutex> Applier::hold() {
 void Applier::replace(Journal journal, bool now) {
   pending_ = std::move(journal);
   due_s_ = now ? 0 : last_s_ + config_.interval_s;
-  if (!config_.storage.in_background()) {
+  if (!config_.name.storage().in_background()) {
     if (is_due()) {
       finish();
     }
@@ -81,12 +77,9 @@ void Applier::finish() noexcept {
 
 void Applier::apply(storage::File& file) noexcept {
   try {
-    if (config_.lease != nullptr) {
-      config_.lease->check();
-    }
     // `file` may be what was given the path meanwhile, or may have another path, under which
     // another writer has it.
-    if (file.identity() != identity_ || !storage::is_at(config_.storage, config_.path, identity_)) {
+    if (!config_.name.leads_to(file)) {
       has_lost_file_ = has_failed_ = true;
       last_s_ = model::now_s();
       return;
@@ -106,7 +99,7 @@ void Applier::open_and_apply() noexcept {
   constexpr double pause_s = 0.2;
   constexpr double longest_s = 60;
   try {
-    const auto file = config_.storage.open(config_.path, storage::Access::read_write);
+    const auto file = config_.name.storage().open(config_.name.path(), storage::Access::read_write);
     unopened_since_s_ = 0;
     apply(*file);
   } catch (const std::exception&) {

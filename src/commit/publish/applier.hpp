@@ -12,11 +12,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <thread>
 
 #include "commit/publish/journal.hpp"
 #include "commit/publish/pending_changes.hpp"
+#include "commit/publish/published_name.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::commit {
@@ -24,11 +24,9 @@ namespace sluice::commit {
 class Applier {
  public:
   struct Config {
-    storage::Storage& storage;
-    std::string path;
-    storage::File& file;    ///< written by callers; the thread opens it for itself
-    storage::Lease* lease;  ///< null: the storage has none
-    double interval_s;      ///< between two times that something is put in place
+    const PublishedName& name;
+    storage::File& file;  ///< written by callers; the thread opens it for itself
+    double interval_s;    ///< between two times that something is put in place
   };
   /// The arguments must outlive the object.
   Applier(const Config& config, std::shared_ptr<PendingChanges> changes);
@@ -61,7 +59,6 @@ class Applier {
   void run();
 
   const Config config_;
-  const storage::FileIdentity identity_;  ///< of config_.file
   const std::shared_ptr<PendingChanges> changes_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,16 +1,14 @@
 #include "commit/publish/publisher.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "codec/checksum.hpp"
 #include "commit/publish/atomic_file.hpp"
 #include "commit/publish/in_place.hpp"
 #include "commit/publish/superblock.hpp"
 #include "exec/transport/agree.hpp"
+#include "layout/formats/stores.hpp"
 #include "sluice/error.hpp"
-#include "storage/named_file.hpp"
 #include "storage/store_begin.hpp"
 
 namespace sluice::commit {
@@ -36,7 +34,111 @@ std::string where_its_journal_is(const std::string& path) {
 /// time than another call.
 constexpr std::size_t unsynced_gap_bytes = 256;
 
+void write_runs(storage::File& file, const std::vector<layout::MetadataRun>& runs) {
+  for (const layout::MetadataRun& run : runs) {
+    file.write(run.offset, run.bytes);
+  }
+}
+
 }  // namespace
+
+Publisher::Publisher(storage::Storage& storage, const std::string& path)
+    : storage_(storage),
+      left_ns_(left_lease(storage, path)),
+      name_(storage, path, where_its_journal_is(path)),
+      data_sync_(storage) {}
+
+std::unique_ptr<Publisher> Publisher::build(storage::Storage& storage, const std::string& path,
+                                            const layout::Format& format, bool synced,
+                                            Naming naming) {
+  std::unique_ptr<Publisher> publisher(new Publisher(storage, path));
+  // Only now does no other Sluice make one; of a store that a crash left aside, this one is next.
+  publisher->name_.begin(
+      naming, storage.exists(path) || (format.is_store() && layout::is_put_aside(storage, path)));
+  if (format.is_store()) {
+    publisher->begin_store(format, synced);
+  } else {
+    publisher->begin_file();
+  }
+  publisher->file_->watch_lease(path);
+  return publisher;
+}
+
+void Publisher::begin_store(const layout::Format& format, bool synced) {
+  layout::begin_store(storage_, name_.path(), format, synced);
+  is_store_ = is_new_store_ = true;
+  file_ = std::make_unique<ReopenableFile>(storage_, name_.path(), storage::Access::read_write);
+}
+
+void Publisher::begin_file() {
+  try {
+    // The old file stays whole until the new one replaces it.
+    recover(storage_, name_.path(), false, left_ns_);
+  } catch (const Error& e) {
+    // A file that cannot be recovered may be replaced all the same, but a journal that belongs to
+    // another one is kept.
+    if (e.code() == Code::not_found) {
+      name_.keep_left_journal();
+    }
+  }
+  name_.note_replaced();
+  file_ = std::make_unique<ReopenableFile>(storage_, name_.create());
+}
+
+std::unique_ptr<Publisher> Publisher::reopen(storage::Storage& storage, const std::string& path) {
+  std::unique_ptr<Publisher> publisher(new Publisher(storage, path));
+  recover(storage, path, false, publisher->left_ns_);
+  publisher->is_store_ = layout::is_store(storage, path);
+  publisher->file_ = std::make_unique<ReopenableFile>(storage, path, storage::Access::read_write);
+  publisher->modified_ns_ = publisher->file_->modified_ns();
+  if (!publisher->is_store_) {
+    publisher->name_.set_identity(publisher->file_->identity());
+    publisher->name_.settle();
+  }
+  publisher->file_->watch_lease(path);
+  return publisher;
+}
+
+Publisher::~Publisher() {
+  if (applier_) {
+    const auto lock = applier_->hold();
+    applier_->finish();
+  }
+  poisoned_ = poisoned();
+  applier_.reset();
+  restore_time();
+  if (is_new_store_) {
+    give_up_store();
+  }
+  if (file_ && name_.is_building()) {
+    file_.reset();
+    name_.give_up();
+  }
+}
+
+void Publisher::give_up_store() noexcept {
+  try {
+    file_.reset();
+    name_.check_lease();
+    layout::give_up_store(storage_, name_.path());
+  } catch (const std::exception&) {
+    // the next run does it
+  }
+}
+
+void Publisher::restore_time() noexcept {
+  if (!file_ || is_store_ || name_.is_building() || poisoned()) {
+    return;
+  }
+  try {
+    if (file_->modified_ns() != modified_ns_) {
+      check_place();
+      stamp(*file_, modified_ns_);
+    }
+  } catch (const std::exception&) {
+    // verify then says "changed or copied outside", and nothing else is lost
+  }
+}
 
 void Publisher::write_fresh(const layout::MetadataUpdate& update) {
   file_->map(update.objects);
@@ -66,24 +168,11 @@ void Publisher::set_apply_interval(double seconds) {
 
 void Publisher::require_sound() const {
   if (applier_ && applier_->has_lost_file()) {
-    throw storage::moved_error(path_, where_its_journal_is(path_));
+    throw name_.moved_error();
   }
   if (poisoned()) {
     throw Error(Code::wrong_state,
-                path_ + ": an earlier commit failed half-way: reopen the file to continue");
-  }
-}
-
-void Publisher::check_lease() const {
-  if (lease_) {
-    lease_->check();
-  }
-}
-
-void Publisher::check_place() const {
-  check_lease();
-  if (has_name_ && !is_store_ && !storage::is_at(storage_, path_, identity_)) {
-    throw storage::moved_error(path_, where_its_journal_is(path_));
+                name_.path() + ": an earlier commit failed half-way: reopen the file to continue");
   }
 }
 
@@ -110,7 +199,7 @@ void Publisher::publish(const layout::MetadataUpdate& update, bool synced, std::
     publish_to_store(update, synced, modified_ns);
     return;
   }
-  if (!building_.empty()) {
+  if (name_.is_building()) {
     name_file(update, synced, modified_ns);
     return;
   }
@@ -126,8 +215,8 @@ void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool syn
                                   std::int64_t modified_ns,
                                   const std::optional<layout::Extent>& unsynced) {
   if (!applier_) {
-    applier_ = std::make_unique<Applier>(
-        Applier::Config{storage_, path_, *file_, lease_.get(), apply_interval_s_}, changes_);
+    applier_ =
+        std::make_unique<Applier>(Applier::Config{name_, *file_, apply_interval_s_}, changes_);
   }
   const auto lock = applier_->hold();
   if (!synced) {
@@ -183,7 +272,8 @@ void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool syn
 void Publisher::publish_to_store(const layout::MetadataUpdate& update, bool synced,
                                  std::int64_t modified_ns) {
   try {
-    poisoned_ = !publish_store(storage_, path_, update, synced, modified_ns, unsynced_, poisoned_);
+    poisoned_ =
+        !publish_store(storage_, name_.path(), update, synced, modified_ns, unsynced_, poisoned_);
   } catch (const Error& e) {
     // What another program committed in the meantime is not given up with what this one began.
     is_new_store_ = is_new_store_ && e.code() != Code::locked;
@@ -191,7 +281,7 @@ void Publisher::publish_to_store(const layout::MetadataUpdate& update, bool sync
   }
   if (std::exchange(is_new_store_, false)) {
     try {
-      storage::forget_replaced(storage_, path_, synced);
+      storage::forget_replaced(storage_, name_.path(), synced);
     } catch (const std::exception&) {
       // the next opening for writing does it
     }
@@ -230,9 +320,7 @@ void Publisher::change(const layout::MetadataUpdate& update, bool synced,
   const std::vector<layout::MetadataRun> before = present_of(*file_, update.root);
   const std::int64_t modified_before_ns = file_->modified_ns();
   try {
-    for (const layout::MetadataRun& run : update.root) {
-      file_->write(run.offset, run.bytes);
-    }
+    write_runs(*file_, update.root);
     stamp_if_allowed(*file_, modified_ns);
     if (synced) {
       file_->sync();
@@ -247,9 +335,7 @@ bool Publisher::put_back(const std::vector<layout::MetadataRun>& before, std::in
                          bool synced) noexcept {
   try {
     file_->renew(present_path());
-    for (const layout::MetadataRun& run : before) {
-      file_->write(run.offset, run.bytes);
-    }
+    write_runs(*file_, before);
     stamp(*file_, modified_ns);
     if (synced) {
       file_->sync();
@@ -262,19 +348,13 @@ bool Publisher::put_back(const std::vector<layout::MetadataRun>& before, std::in
 
 void Publisher::name_file(const layout::MetadataUpdate& update, bool synced,
                           std::int64_t modified_ns) {
-  for (const auto* list : {&update.in_place, &update.root}) {
-    for (const layout::MetadataRun& run : *list) {
-      file_->write(run.offset, run.bytes);
-    }
-  }
+  write_runs(*file_, update.in_place);
+  write_runs(*file_, update.root);
   stamp(*file_, modified_ns);
   if (synced) {
     file_->sync();
   }
-  replaced_.keep_if_moved();
-  const bool is_replacing = commit::take_name(storage_, building_, path_, synced, naming_);
-  const std::string building = std::exchange(building_, {});
-  has_name_ = true;
+  const bool is_replacing = name_.take(synced);
   modified_ns_ = modified_ns;
   names_changed_ = true;
   if (synced) {
@@ -282,9 +362,7 @@ void Publisher::name_file(const layout::MetadataUpdate& update, bool synced,
       sync_names();
     } catch (const Error& e) {
       // The replaced file cannot be restored, so a crash would decide between old and new file.
-      has_name_ = false;
-      poisoned_ = is_replacing || !take_name_back(storage_, building, path_, building_);
-      has_name_ = poisoned_;
+      poisoned_ = is_replacing || !name_.give_back();
       if (poisoned_) {
         throw in_doubt(e);
       }
@@ -301,21 +379,14 @@ JournalPlace Publisher::place_of_next(bool is_log) const {
              : JournalPlace{};
 }
 
-/// Forgets a log whose records are in place, before its front is written.
-void Publisher::forget_log() {
-  if (journal_.file && journal_.is_log) {
-    forget_records(*journal_.file);
-    journal_.is_log = false;
-  }
-}
-
 void Publisher::write_journal(const Journal& journal, bool synced) {
   const bool is_log = keeps_log(synced);
-  if (journal_.place.at == 0) {
-    forget_log();
+  if (journal_.place.at == 0 && journal_.file && journal_.is_log) {
+    forget_records(*journal_.file);  // which are in place, before the front is written
+    journal_.is_log = false;
   }
   if (!journal_.file) {
-    journal_.file = storage_.create_like(journal_path(path_), path_);
+    journal_.file = storage_.create_like(journal_path(name_.path()), name_.path());
     journal_.has_room = false;
     journal_.is_log = false;
     names_changed_ = true;
@@ -362,12 +433,10 @@ void Publisher::sync_names() {
   is_durable_ = true;
   unsynced_.sync(storage_);
   if (names_changed_) {
-    storage_.sync_directory(path_);
+    storage_.sync_directory(name_.path());
     names_changed_ = false;
   }
-  if (building_.empty()) {
-    replaced_.remove_parts();
-  }
+  name_.remove_replaced();
 }
 
 /// With the lock of the applier. Of the record that may have reached the disk or not. Those before
@@ -376,10 +445,10 @@ void Publisher::invalidate_journal() {
   try {
     journal_.file.reset();
     if (journal_.place.at == 0) {
-      remove_journal(storage_, path_);
+      remove_journal(storage_, name_.path());
       return;
     }
-    journal_.file = storage_.open(journal_path(path_), storage::Access::read_write);
+    journal_.file = storage_.open(journal_path(name_.path()), storage::Access::read_write);
     journal_.file->resize(journal_.place.at);  // which needs no space
     journal_.has_room = false;
     journal_.file->sync();
@@ -390,31 +459,30 @@ void Publisher::invalidate_journal() {
 }
 
 void Publisher::close() {
-  check_lease();
+  name_.check_lease();
   finish();
   restore_time();
   if (journal_.file || leaves_journal_) {
     leaves_journal_ = true;
     journal_.file.reset();
-    if (storage_.exists(journal_path(path_))) {
-      storage_.remove(journal_path(path_));
+    if (storage_.exists(journal_path(name_.path()))) {
+      storage_.remove(journal_path(name_.path()));
     }
     if (is_durable_) {
       // Otherwise a crash may restore it beside a file that another program has changed meanwhile.
-      storage_.sync_directory(path_);
+      storage_.sync_directory(name_.path());
     }
     leaves_journal_ = false;
   }
   if (is_store_ && is_durable_) {
     unsynced_.sync(storage_);  // the documents of the last commit
   }
-  if (building_.empty()) {
-    replaced_.remove_parts();
-  }
+  name_.remove_replaced();
   poisoned_ = poisoned();
+  is_new_store_ = false;  // it stays
   applier_.reset();
   file_.reset();
-  lease_.reset();
+  name_.release();
 }
 
 }  // namespace sluice::commit

@@ -11,7 +11,6 @@
 // it that were not in place when it was written.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -21,8 +20,8 @@
 #include "commit/publish/atomic_file.hpp"
 #include "commit/publish/journal.hpp"
 #include "commit/publish/journal_format.hpp"
-#include "commit/publish/parts_files.hpp"
 #include "commit/publish/pending_changes.hpp"
+#include "commit/publish/published_name.hpp"
 #include "commit/publish/recovery.hpp"
 #include "commit/publish/reopenable_file.hpp"
 #include "commit/publish/store_commit.hpp"
@@ -50,10 +49,10 @@ class Publisher {
 
   ReopenableFile& file() noexcept { return *file_; }
   /// The present path of the file: its temporary name until the first commit.
-  const std::string& present_path() const noexcept { return building_.empty() ? path_ : building_; }
+  const std::string& present_path() const noexcept { return name_.present_path(); }
   /// Error locked if another process has taken the lease, changed_outside if the path does not lead
   /// to the file any more: then nothing may be written. Any thread.
-  void check_place() const;
+  void check_place() const { name_.check(); }
   bool poisoned() const noexcept {
     return poisoned_ || (applier_ != nullptr && applier_->has_failed());
   }
@@ -62,9 +61,8 @@ class Publisher {
   /// At least so many seconds lie between two times that commits are put in place; 0: each is in
   /// place before the next one; negative: automatic. Before the first commit.
   void set_apply_interval(double seconds);
-  /// What the user should know of the opening: Lease::notice(), a journal that was kept; empty:
-  /// nothing.
-  std::string opening_notice() const { return commit::opening_notice(lease_.get(), left_journal_); }
+  /// PublishedName::notice()
+  std::string opening_notice() const { return name_.notice(); }
 
   /// Error wrong_state if the file is poisoned. To be called before anything of the next commit.
   void require_sound() const;
@@ -89,7 +87,8 @@ class Publisher {
 
  private:
   Publisher(storage::Storage& storage, const std::string& path);
-  void check_lease() const;
+  void begin_store(const layout::Format& format, bool synced);
+  void begin_file();
   void give_up_store() noexcept;
   void change(const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns);
   bool put_back(const std::vector<layout::MetadataRun>& before, std::int64_t modified_ns,
@@ -103,23 +102,15 @@ class Publisher {
   bool keeps_log(bool synced) const noexcept { return synced && apply_interval_s_ > 0; }
   JournalPlace place_of_next(bool is_log) const;
   void write_journal(const Journal& journal, bool synced);
-  void forget_log();
   void make_journal_room() noexcept;
   void sync_journal();
   void invalidate_journal();
   void apply(Journal journal) noexcept;
 
   storage::Storage& storage_;
-  std::string path_;
-  std::string building_;
   std::optional<std::int64_t> left_ns_;  ///< left_lease() of the writer before
-  std::unique_ptr<storage::Lease> lease_;
-  Naming naming_ = Naming::replace;
-  LeftJournal left_journal_;  ///< keep_left_journal()
-  ReplacedSet replaced_;      ///< whose index the new file replaces
+  PublishedName name_;                   ///< of file_; of a store only its lease
   std::unique_ptr<ReopenableFile> file_;
-  storage::FileIdentity identity_;      ///< of file_, where it is one file
-  std::atomic<bool> has_name_ = false;  ///< is it at path_?
   struct Written {
     std::unique_ptr<storage::File> file;
     JournalPlace place;     ///< of the last record
