@@ -373,13 +373,15 @@ int sluice_fortran_get_rows(sluice_file* file, struct name_cache* cache, const c
 /* -- attributes -------------------------------------------------------------------------------- */
 
 /* NULL where this can be an attribute. gfortran hands text that is no variable on as one integer of
- * a byte, its first letter: rather refused than stored. */
+ * a byte, its first letter: rather refused than stored. A list of one is no text. */
 static const char* fault_of_attribute(const struct array* a) {
   const char* fault = fault_of_data(a);
   if (fault != NULL) return fault;
   if (a->rank > 1) return "an attribute is a value or a list, not an array of more dimensions";
   if (a->rank == 0 && a->type == SLUICE_INT8) {
-    return "text that is no variable is set by set_text, an integer of one byte as a longer one";
+    return "a literal or another expression of characters is set by set_text, an integer(int8) as "
+           "a list "
+           "of one, [value]";
   }
   return NULL;
 }

@@ -248,7 +248,9 @@ module sluice
     !>
     !> - `owner`: "": the file; a group; a variable; "time": the times of the steps
     !> - `name`: name of the attribute
-    !> - `value`: an integer, real or logical, or a list of integers or reals; copied
+    !> - `value`: an integer, real or logical, or a list of integers or reals, which keep their
+    !>   type; copied. An integer(int8) as a list of one, `[value]`: without its brackets it cannot
+    !>   be told from a text
     !> - errors: `bad_name`, `unsupported` (by the format)
     module subroutine set_attribute(self, owner, name, value, stat, errmsg)
       class(sluice_file), intent(inout) :: self

@@ -380,7 +380,7 @@ SLUICE_API int sluice_define(sluice_file* file, const char* name, sluice_type ty
 
 /** Sets an attribute of numbers, bools or fixed-length strings, which the next commit writes.
  *
- * Alike. Integers are stored with 32 or 64 bits.
+ * Alike. Integers keep their type, but uint32 and uint64 become int64.
  * @param file    a file opened for writing
  * @param owner   "": the file; a group; a variable; "time": the times of the steps
  * @param name    name of the attribute

@@ -91,10 +91,13 @@ using Shape = std::vector<std::uint64_t>;
 /// As a step that is read: the newest. See File::refresh().
 inline constexpr std::uint64_t last_step = std::numeric_limits<std::uint64_t>::max();
 
-/// The value of an attribute.
-using Value = std::variant<bool, std::int32_t, std::int64_t, float, double, std::string,
-                           std::vector<std::int32_t>, std::vector<std::int64_t>, std::vector<float>,
-                           std::vector<double>, std::vector<std::string>>;
+/// The value of an attribute. Files keep its type.
+using Value =
+    std::variant<bool, std::int32_t, std::int64_t, float, double, std::string,
+                 std::vector<std::int32_t>, std::vector<std::int64_t>, std::vector<float>,
+                 std::vector<double>, std::vector<std::string>, std::int8_t, std::int16_t,
+                 std::uint8_t, std::uint16_t, std::vector<std::int8_t>, std::vector<std::int16_t>,
+                 std::vector<std::uint8_t>, std::vector<std::uint16_t>>;
 
 /// What File::define() takes beside name, type and shape.
 struct VariableOptions {

@@ -118,11 +118,34 @@ model::AttributeValue in_other_form(const std::vector<T>& list) {
   return list.size() == 1 ? model::AttributeValue(list.front()) : model::AttributeValue(list);
 }
 
-/// Is it the value of that hash? netCDF does not tell one element from a list of one: its programs
-/// turn the first into the second.
-bool has_hash(const model::AttributeValue& value, std::uint64_t hash) {
+template <class T>
+model::AttributeValue as_int32(const T& value) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) < 4) {
+    return std::int32_t{value};
+  } else {
+    return value;
+  }
+}
+template <class T>
+model::AttributeValue as_int32(const std::vector<T>& values) {
+  if constexpr (std::is_integral_v<T> && sizeof(T) < 4) {
+    return std::vector<std::int32_t>(values.begin(), values.end());
+  } else {
+    return values;
+  }
+}
+
+/// netCDF does not tell one element from a list of one: its programs turn the first into the
+/// second.
+bool has_hash_in_a_form(const model::AttributeValue& value, std::uint64_t hash) {
   return hash_of(value) == hash ||
          hash_of(std::visit([](const auto& v) { return in_other_form(v); }, value)) == hash;
+}
+
+/// Is it the value of that hash? Sluice 0.1 took integers of one and two bytes for int32.
+bool has_hash(const model::AttributeValue& value, std::uint64_t hash) {
+  return has_hash_in_a_form(value, hash) ||
+         has_hash_in_a_form(std::visit([](const auto& v) { return as_int32(v); }, value), hash);
 }
 
 }  // namespace

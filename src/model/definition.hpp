@@ -54,7 +54,9 @@ struct Definition {
 using AttributeValue =
     std::variant<bool, std::int32_t, std::int64_t, float, double, std::string,
                  std::vector<std::int32_t>, std::vector<std::int64_t>, std::vector<float>,
-                 std::vector<double>, std::vector<std::string>>;
+                 std::vector<double>, std::vector<std::string>, std::int8_t, std::int16_t,
+                 std::uint8_t, std::uint16_t, std::vector<std::int8_t>, std::vector<std::int16_t>,
+                 std::vector<std::uint8_t>, std::vector<std::uint16_t>>;
 
 /// The type of a value. Files hold these numbers: the list of contents, records, the manifest of a
 /// Zarr store. A new type is added at the end.
@@ -69,7 +71,15 @@ enum class ValueKind : std::size_t {
   int64_list,
   float32_list,
   float64_list,
-  text_list
+  text_list,
+  int8,
+  int16,
+  uint8,
+  uint16,
+  int8_list,
+  int16_list,
+  uint8_list,
+  uint16_list
 };
 template <ValueKind kind>
 using ValueOf = std::variant_alternative_t<static_cast<std::size_t>(kind), AttributeValue>;
@@ -84,6 +94,14 @@ static_assert(std::is_same_v<ValueOf<ValueKind::int64_list>, std::vector<std::in
 static_assert(std::is_same_v<ValueOf<ValueKind::float32_list>, std::vector<float>>);
 static_assert(std::is_same_v<ValueOf<ValueKind::float64_list>, std::vector<double>>);
 static_assert(std::is_same_v<ValueOf<ValueKind::text_list>, std::vector<std::string>>);
+static_assert(std::is_same_v<ValueOf<ValueKind::int8>, std::int8_t>);
+static_assert(std::is_same_v<ValueOf<ValueKind::int16>, std::int16_t>);
+static_assert(std::is_same_v<ValueOf<ValueKind::uint8>, std::uint8_t>);
+static_assert(std::is_same_v<ValueOf<ValueKind::uint16>, std::uint16_t>);
+static_assert(std::is_same_v<ValueOf<ValueKind::int8_list>, std::vector<std::int8_t>>);
+static_assert(std::is_same_v<ValueOf<ValueKind::int16_list>, std::vector<std::int16_t>>);
+static_assert(std::is_same_v<ValueOf<ValueKind::uint8_list>, std::vector<std::uint8_t>>);
+static_assert(std::is_same_v<ValueOf<ValueKind::uint16_list>, std::vector<std::uint16_t>>);
 inline ValueKind kind_of(const AttributeValue& value) noexcept {
   return static_cast<ValueKind>(value.index());
 }

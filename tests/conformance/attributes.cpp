@@ -24,6 +24,14 @@ const std::vector<std::pair<std::string, Value>>& all_kinds() {
       {"float64s", std::vector<double>{1e-300, 2, 3, 4}},
       {"texts", std::vector<std::string>{"a", "", "größer"}},
       {"nothing", std::vector<double>{}},
+      {"int8", std::int8_t{1}},
+      {"int16", std::int16_t{-32767}},
+      {"uint8", std::uint8_t{0}},
+      {"uint16", std::uint16_t{65535}},
+      {"int8s", std::vector<std::int8_t>{0, -1}},
+      {"int16s", std::vector<std::int16_t>{-100, 100}},
+      {"uint8s", std::vector<std::uint8_t>{255}},
+      {"uint16s", std::vector<std::uint16_t>{40000, 1, 2}},
   };
   return all;
 }

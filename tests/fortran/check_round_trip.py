@@ -31,5 +31,10 @@ with h5py.File(sys.argv[1]) as f:
     assert f.attrs["title"] == "a Fortran file"
     assert (f.attrs["cell"] == [1.5, 2.5, 3.5]).all()
     assert f["positions"].attrs["particles"] == ROWS and f["positions"].attrs["units"] == "nm"
+    small = f["small"].attrs
+    for name, values, kind in [("flag_values", [0, 1], "i1"), ("flag", [-1], "i1"),
+                               ("valid_range", [-100, 100], "i2"), ("missing_value", -32767, "i2"),
+                               ("_FillValue", [-1], "i4")]:
+        assert small[name].dtype == kind and np.all(small[name] == values), name
     assert (f["time"][:] == [0.5, 1.0, 1.5, 2.0]).all()
 print("fortran round trip by h5py: ok")

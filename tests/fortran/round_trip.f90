@@ -80,6 +80,10 @@ contains
     call out%set_attribute("", "kinds", [character(len=6) :: "oxygen", "iron"])
     call out%set_attribute("", "author", author)
     call out%set_attribute("positions", "particles", rows)
+    call out%set_attribute("small", "flag_values", [0_int8, 1_int8])
+    call out%set_attribute("small", "flag", [-1_int8])
+    call out%set_attribute("small", "valid_range", [-100_int16, 100_int16])
+    call out%set_attribute("small", "missing_value", -32767_int16)
   end subroutine
 
   subroutine put_fixed(out, z, small, even, names)

@@ -62,17 +62,17 @@ Value value_of(const Type& type, std::int64_t count, const void* values, const s
   }
   switch (type.kind) {
     case Kind::i8:
-      return numbers<std::int8_t, std::int32_t>(values, count, what);
+      return numbers<std::int8_t, std::int8_t>(values, count, what);
     case Kind::i16:
-      return numbers<std::int16_t, std::int32_t>(values, count, what);
+      return numbers<std::int16_t, std::int16_t>(values, count, what);
     case Kind::i32:
       return numbers<std::int32_t, std::int32_t>(values, count, what);
     case Kind::i64:
       return numbers<std::int64_t, std::int64_t>(values, count, what);
     case Kind::u8:
-      return numbers<std::uint8_t, std::int32_t>(values, count, what);
+      return numbers<std::uint8_t, std::uint8_t>(values, count, what);
     case Kind::u16:
-      return numbers<std::uint16_t, std::int32_t>(values, count, what);
+      return numbers<std::uint16_t, std::uint16_t>(values, count, what);
     case Kind::u32:
       return numbers<std::uint32_t, std::int64_t>(values, count, what);
     case Kind::u64:

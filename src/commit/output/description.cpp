@@ -233,7 +233,15 @@ exec::Said said_of(const model::Attribute& attribute) {
                                           "as a list of int64",
                                           "as a list of float32",
                                           "as a list of float64",
-                                          "as a list of texts"};
+                                          "as a list of texts",
+                                          "as int8",
+                                          "as int16",
+                                          "as uint8",
+                                          "as uint16",
+                                          "as a list of int8",
+                                          "as a list of int16",
+                                          "as a list of uint8",
+                                          "as a list of uint16"};
   static_assert(std::size(kinds) == std::variant_size_v<model::AttributeValue>);
   return {"set the attribute " + attribute.name +
               (attribute.owner.empty() ? "" : " of " + attribute.owner),

@@ -59,6 +59,19 @@ bool is_internal(hid_t object, const std::string& name) {
   return is_own_attribute(name);
 }
 
+/// Booleans and bytes, both bytes in netCDF: the former have no dimension, and a byte is a list of
+/// one (write_netcdf_attribute).
+model::AttributeValue in_netcdf(hid_t object, const std::string& name,
+                                model::AttributeValue value) {
+  const auto* byte = std::get_if<std::int8_t>(&value);
+  if (byte != nullptr && (*byte == 0 || *byte == 1) && is_flag(object, name)) {
+    return *byte != 0;
+  }
+  const auto* list = std::get_if<std::vector<std::int8_t>>(&value);
+  return list != nullptr && list->size() == 1 ? model::AttributeValue(list->front())
+                                              : std::move(value);
+}
+
 herr_t take_attribute(hid_t object, const char* name, const H5A_info_t*, void* into) {
   auto& found = *static_cast<Found*>(into);
   const std::string what = found.owner.empty() ? "the file" : found.owner;
@@ -75,10 +88,8 @@ herr_t take_attribute(hid_t object, const char* name, const H5A_info_t*, void* i
       if (is_list_of_lists(object, name)) {
         found.unread->push_back({what + ": attribute " + name, "its dimensions: kept as a list"});
       }
-      const auto* number = std::get_if<std::int32_t>(&*value);
-      const bool is_zero_or_one = number != nullptr && (*number == 0 || *number == 1);
-      if (found.has_flags && is_zero_or_one && is_flag(object, name)) {
-        value = *number != 0;
+      if (found.has_flags) {
+        value = in_netcdf(object, name, *std::move(value));
       }
       found.attributes->push_back({found.owner, name, std::move(*value)});
     }

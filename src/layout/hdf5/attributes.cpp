@@ -259,9 +259,13 @@ std::optional<AttributeValue> read_attribute(hid_t owner, const std::string& nam
     case Kind::f64:
       return read_numbers<double>(attribute.get(), scalar, count);
     case Kind::i8:
+      return read_numbers<std::int8_t>(attribute.get(), scalar, count);
     case Kind::i16:
+      return read_numbers<std::int16_t>(attribute.get(), scalar, count);
     case Kind::u8:
+      return read_numbers<std::uint8_t>(attribute.get(), scalar, count);
     case Kind::u16:
+      return read_numbers<std::uint16_t>(attribute.get(), scalar, count);
     case Kind::i32:
       return read_numbers<std::int32_t>(attribute.get(), scalar, count);
     case Kind::u64:

@@ -398,6 +398,10 @@ void write_netcdf_attribute(hid_t owner, const std::string& name,
     write_in_space(owner, name, H5T_STD_I8LE, space.get(), &byte);
     return;
   }
+  if (const auto* byte = std::get_if<std::int8_t>(&value)) {
+    write_attribute(owner, name, std::vector<std::int8_t>{*byte});  // else read as a boolean
+    return;
+  }
   const auto* text = std::get_if<std::string>(&value);
   if (text == nullptr) {
     write_attribute(owner, name, value);

@@ -85,8 +85,10 @@ nlohmann::ordered_json fill_attribute_json(const model::AttributeValue& value, c
 
 Json fill_attribute_number(const Json& json, ValueKind kind) {
   const bool is_whole = kind == ValueKind::int32 || kind == ValueKind::int64 ||
-                        kind == ValueKind::int32_list || kind == ValueKind::int64_list;
-  const bool is_list = kind >= ValueKind::int32_list && kind <= ValueKind::float64_list;
+                        kind == ValueKind::int32_list || kind == ValueKind::int64_list ||
+                        kind >= ValueKind::int8;
+  const bool is_list = (kind >= ValueKind::int32_list && kind <= ValueKind::float64_list) ||
+                       kind >= ValueKind::int8_list;
   const bool is_text =
       kind == ValueKind::boolean || kind == ValueKind::text || kind == ValueKind::text_list;
   const bool is_complex = json.is_array() && json.size() == 2 && json[0].is_string();

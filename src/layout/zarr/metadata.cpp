@@ -319,22 +319,46 @@ bool is_exact(const Json& json) {
 
 bool are(const Json& json, bool (*is)(const Json&)) { return json.is_array() && all_are(json, is); }
 
+template <class T>
+std::optional<model::AttributeValue> integer_of(const Json& json) {
+  return is_integer<T>(json) ? std::optional<model::AttributeValue>(json.get<T>()) : std::nullopt;
+}
+
+template <class T>
+std::optional<model::AttributeValue> integers_of(const Json& json) {
+  return are(json, is_integer<T>) ? std::optional(vector_of<T>(json)) : std::nullopt;
+}
+
 /// Nothing where the JSON is no value of that kind.
 std::optional<model::AttributeValue> value_of_kind(const Json& json, ValueKind kind) {
   using Held = std::optional<model::AttributeValue>;
   switch (kind) {
     case ValueKind::int32:
-      return is_integer<std::int32_t>(json) ? Held(json.get<std::int32_t>()) : std::nullopt;
+      return integer_of<std::int32_t>(json);
+    case ValueKind::int8:
+      return integer_of<std::int8_t>(json);
+    case ValueKind::int16:
+      return integer_of<std::int16_t>(json);
+    case ValueKind::uint8:
+      return integer_of<std::uint8_t>(json);
+    case ValueKind::uint16:
+      return integer_of<std::uint16_t>(json);
     case ValueKind::float32:
       return is_real<float>(json) ? Held(static_cast<float>(float_of(json))) : std::nullopt;
     case ValueKind::float64:
       return is_real<double>(json) ? Held(float_of(json)) : std::nullopt;
     case ValueKind::int32_list:
-      return are(json, is_integer<std::int32_t>) ? Held(vector_of<std::int32_t>(json))
-                                                 : std::nullopt;
+      return integers_of<std::int32_t>(json);
     case ValueKind::int64_list:
-      return are(json, is_integer<std::int64_t>) ? Held(vector_of<std::int64_t>(json))
-                                                 : std::nullopt;
+      return integers_of<std::int64_t>(json);
+    case ValueKind::int8_list:
+      return integers_of<std::int8_t>(json);
+    case ValueKind::int16_list:
+      return integers_of<std::int16_t>(json);
+    case ValueKind::uint8_list:
+      return integers_of<std::uint8_t>(json);
+    case ValueKind::uint16_list:
+      return integers_of<std::uint16_t>(json);
     case ValueKind::float32_list:
       return are(json, is_real<float>) ? Held(vector_of<float>(json)) : std::nullopt;
     case ValueKind::float64_list:
