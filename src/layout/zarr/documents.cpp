@@ -26,6 +26,9 @@ bool says(const Json& attributes, const model::Attribute& attribute) {
   if (found == attributes.end()) {
     return false;
   }
+  if (attribute.name == fill_name && says_coded(*found, attribute.value)) {
+    return true;
+  }
   const auto held = value_of(*found, model::kind_of(attribute.value));
   return held && held->index() == attribute.value.index() &&
          json_of(*held) == json_of(attribute.value);

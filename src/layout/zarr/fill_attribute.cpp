@@ -42,6 +42,13 @@ double floating_fill(const model::Definition& definition) {
 
 std::string coded(double value) { return model::base64(std::as_bytes(std::span(&value, 1))); }
 
+/// Of the type of the variable; of float16 as float.
+model::AttributeValue as_number(double value, bool is_double) {
+  const auto narrow = static_cast<float>(value);
+  const bool is_exact = std::isnan(value) || static_cast<double>(narrow) == value;
+  return is_double || !is_exact ? model::AttributeValue(value) : model::AttributeValue(narrow);
+}
+
 /// The number that is the value, or that is alone in it; nothing for anything else.
 struct NumberIn {
   template <class T>
@@ -110,13 +117,31 @@ Json fill_attribute_number(const Json& json, ValueKind kind) {
   return is_list ? Json::array({number}) : number;
 }
 
+std::optional<model::AttributeValue> coded_number(const Json& json, const Json& data_type) {
+  const auto bytes = json.is_string() && (data_type == "float16" || data_type == "float32" ||
+                                          data_type == "float64")
+                         ? model::bytes_of_base64(json.get<std::string>())
+                         : std::nullopt;
+  double value = 0;
+  if (!bytes || bytes->size() != sizeof value) {
+    return std::nullopt;
+  }
+  std::memcpy(&value, bytes->data(), sizeof value);
+  return as_number(value, data_type == "float64");
+}
+
+bool says_coded(const Json& json, const model::AttributeValue& value) {
+  return json.is_string() && json == fill_attribute_json(value, type_of<double>());
+}
+
 std::optional<model::Attribute> fill_attribute(const model::Definition& definition) {
   const Kind kind = definition.type.kind;
   if (!definition.partial || !model::is_real(kind)) {
     return std::nullopt;
   }
   if (model::is_floating(kind)) {
-    return model::Attribute{definition.name, fill_name, coded(floating_fill(definition))};
+    return model::Attribute{definition.name, fill_name,
+                            as_number(floating_fill(definition), kind == Kind::f64)};
   }
   const auto value = fill_json(definition.fill, definition.type);
   constexpr auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());

@@ -39,4 +39,11 @@ nlohmann::ordered_json fill_attribute_json(const model::AttributeValue& value, c
 nlohmann::ordered_json fill_attribute_number(const nlohmann::ordered_json& json,
                                              model::ValueKind kind);
 
+/// The number that base64 stands for as the `_FillValue` of an array of floating-point numbers, by
+/// any program; nothing where it is none.
+std::optional<model::AttributeValue> coded_number(const nlohmann::ordered_json& json,
+                                                  const nlohmann::ordered_json& data_type);
+/// Is `json` base64 of that number?
+bool says_coded(const nlohmann::ordered_json& json, const model::AttributeValue& value);
+
 }  // namespace sluice::layout::zarr

@@ -146,8 +146,14 @@ void take_attributes(const Json& node, const std::string& owner, const Own& own,
     }
     const auto known = own.kinds.find({owner, name});
     const auto kind = known != own.kinds.end() ? std::optional(known->second) : std::nullopt;
-    const auto held =
-        value_of(kind && name == fill_name ? fill_attribute_number(value, *kind) : value, kind);
+    std::optional<model::AttributeValue> held;
+    if (name == fill_name && (!kind || *kind == model::ValueKind::text)) {
+      held = coded_number(value, node.value("data_type", Json()));
+    }
+    if (!held) {
+      held =
+          value_of(kind && name == fill_name ? fill_attribute_number(value, *kind) : value, kind);
+    }
     if (held) {
       manifest.attributes.push_back({owner, name, *held});
     } else if (name != fill_name || !has_large_fill(node)) {
