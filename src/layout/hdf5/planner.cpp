@@ -8,6 +8,7 @@
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/contents.hpp"
 #include "layout/hdf5/file_contents.hpp"
+#include "layout/rounding.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -142,6 +143,14 @@ void Hdf5Planner::make(std::uint32_t variable, const model::Dims& tile, bool pla
 }
 
 void Hdf5Planner::make_touched(const CommitRequest& request) {
+  for (std::uint32_t v = 0; v < variables_.size(); ++v) {
+    // Rounded variables refer to it from the first commit on, and nobody puts it.
+    const model::Definition& definition = variables_.definition(v);
+    if (!variables_[v].exists && says_rounding(definition.name) && !definition.stepped &&
+        definition.shape.empty()) {
+      make(v, {}, true);
+    }
+  }
   for (const Touched& touched : request.touched) {
     if (variables_[touched.variable].is_big_endian) {  // fixed, and perhaps without values so far
       throw Error(Code::unsupported,
