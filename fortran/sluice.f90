@@ -178,7 +178,8 @@ module sluice
     !> - `shape`: elements in each dimension, without the step; absent: a scalar
     !> - `steps`: a value for every step; default: .false.
     !> - `partial`: elements may be left out, and read as `fill`; default: .false.
-    !> - `fill`: one value of any intrinsic type; default: zero
+    !> - `fill`: one value of any intrinsic type, which elements that are left out have, and which
+    !>   the file says (_FillValue) also without `partial`; default: zero with `partial`, else none
     !> - `unit`, `description`: stored as attributes `units` and `long_name`
     !> - `dimensions`: a name for each dimension
     !> - `chunk`: tile of the file in elements, a number for each dimension; default: chosen from

@@ -14,7 +14,8 @@
 
 namespace sluice {
 
-/// The value that elements of a partial variable have where no rank put one.
+/// The value that elements of a partial variable have where no rank put one, and that stands for
+/// missing values.
 ///
 /// A Fill is made of a number, a complex number, a bool or text. `Fill()` is zero (false, empty
 /// text) of every type. File::define() converts it to the variable's type. A value that the type

@@ -339,7 +339,7 @@ typedef struct sluice_variable_options {
   size_t size;                   /**< Set by SLUICE_VARIABLE_OPTIONS_INIT. */
   int32_t steps;                 /**< 1: a value of the shape for every step. Default: 0. */
   int32_t partial;               /**< 1: elements may be left out; they read as `fill`. */
-  const void* fill;              /**< For partial variables: one element. NULL: zero. */
+  const void* fill;              /**< One element (_FillValue), partial or not. NULL: zero. */
   const char* unit;              /**< Unit, stored as attribute "units". NULL: none. */
   const char* description;       /**< Words, stored as attribute "long_name". NULL: none. */
   const char* const* dimensions; /**< A name for each dimension, without the step. NULL: none. */

@@ -112,7 +112,9 @@ struct VariableOptions {
   /// Whether elements may be left out of a step; they read as `fill`. Default: false, a missing
   /// element is Error `hole`.
   bool partial = false;
-  /// Value of elements that no rank put. For partial variables. Default: zero.
+  /// Value of elements that no rank put, which the file says (`_FillValue`). Of a variable that is
+  /// not partial it says which value is missing: rounding leaves it as it is, and a missing element
+  /// is an error all the same. Default: zero of a partial variable, else none.
   Fill fill = {};
   /// Names of the dimensions, without the step, as many as the shape has. A 1-D variable whose
   /// dimension has the variable's own name holds that dimension's coordinates. Default: none.

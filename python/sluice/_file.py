@@ -146,7 +146,9 @@ class File(Mapping):
                 attrs["units"].
             description: Words, stored as attribute `long_name`.
             partial: Whether elements may be left out; they read as `fill`.
-            fill: One value that `dtype` holds; None: zero.
+            fill: One value that `dtype` holds, which elements that are left out have, and which
+                the file says (`_FillValue`) also where `partial` is not given. None: zero with
+                `partial`, else none.
             dimensions: A name for each dimension.
             chunk: Tile of the file in elements; None: chosen from the first step.
             varying: Whether each step has its own number of rows: resize(), put_joined().

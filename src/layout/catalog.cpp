@@ -73,6 +73,8 @@ std::uint64_t key_of(const model::Attribute& attribute) {
   return key_of(attribute.owner, "attribute " + attribute.name);
 }
 
+std::uint64_t fill_key(const std::string& name) { return key_of(name, "fill, not partial"); }
+
 /// Excludes the shape along the steps, and what other programs change in a copy.
 std::uint64_t hash_of(const model::Definition& definition) {
   const bool grows = definition.name == time_name;
@@ -158,6 +160,18 @@ bool is_recorded_name(const Contents& contents, const std::string& name) {
   return contents.count(key_of(name, "variable")) != 0;
 }
 
+void record_fills(Contents& contents, const std::vector<model::Definition>& definitions) {
+  for (const model::Definition& definition : definitions) {
+    if (definition.gives_fill) {
+      contents[fill_key(definition.name)] = 1;
+    }
+  }
+}
+
+bool is_recorded_fill(const Contents& contents, const std::string& name) {
+  return contents.count(fill_key(name)) != 0;
+}
+
 bool is_recorded_attribute(const Contents& contents, const std::string& owner,
                            const std::string& name) {
   return contents.count(key_of(owner, "attribute " + name)) != 0;
@@ -197,6 +211,7 @@ std::vector<Departure> Catalog::departures(const std::vector<model::Attribute>& 
   for (const StoredVariable& variable : variables_) {
     const std::string& name = variable.definition.name;
     owners.emplace(owner_key(name), name);
+    left.erase(fill_key(name));
     compare(key_of(variable.definition), name, "its type, shape or names of dimensions differ",
             [&](std::uint64_t hash) { return hash_of(variable.definition) == hash; });
   }

@@ -11,6 +11,7 @@ void Definition::write_to(ByteWriter& out) const {
   out.put(shape);
   out.put(stepped);
   out.put(partial);
+  out.put(gives_fill);
   out.put(fill);
   out.put(dimensions.size());
   for (const std::string& dimension : dimensions) {
@@ -30,6 +31,7 @@ Definition Definition::read_from(ByteReader& in) {
   d.shape = in.get<Dims>();
   d.stepped = in.get<bool>();
   d.partial = in.get<bool>();
+  d.gives_fill = in.get<bool>();
   d.fill = in.get_vector<std::byte>();
   const auto names = in.get<std::size_t>();
   for (std::size_t i = 0; i < names; ++i) {

@@ -24,6 +24,8 @@ struct Definition {
   Dims shape;            ///< without the step dimension
   bool stepped = false;  ///< one value of `shape` a step; the leading dimension is unlimited
   bool partial = false;  ///< elements that are not put read as `fill`
+  /// Not partial, and the file says `fill` all the same: the caller gave it.
+  bool gives_fill = false;
   /// One element of `type` as file bytes; empty: zeros (model/fill).
   std::vector<std::byte> fill = {};
   std::vector<std::string> dimensions;  ///< names without the step; empty or one a dimension
@@ -44,8 +46,10 @@ struct Definition {
     step[0] = rows;
     return step;
   }
+  /// Does the file say `fill`? Of another program's file it may be known without being said.
+  bool has_fill() const { return partial || gives_fill; }
   /// The value of elements that were never written, as `fill`.
-  std::vector<std::byte> hole_fill() const { return partial ? fill : std::vector<std::byte>{}; }
+  std::vector<std::byte> hole_fill() const { return has_fill() ? fill : std::vector<std::byte>{}; }
   void write_to(ByteWriter& out) const;
   static Definition read_from(ByteReader& in);
   friend bool operator==(const Definition&, const Definition&) = default;

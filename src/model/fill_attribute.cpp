@@ -47,7 +47,7 @@ std::optional<std::vector<std::byte>> element_said(const Attribute& attribute,
 }
 
 bool says_fill(const Attribute& attribute, const Definition& definition) {
-  if (!definition.partial || attribute.name != fill_attribute_name ||
+  if (!definition.has_fill() || attribute.name != fill_attribute_name ||
       attribute.owner != definition.name) {
     return false;
   }

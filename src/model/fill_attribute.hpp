@@ -21,8 +21,8 @@ inline constexpr std::uint64_t netcdf_fill_of_uint64 = 18446744073709551614U;
 std::optional<std::vector<std::byte>> element_said(const Attribute& attribute,
                                                    const Definition& definition);
 
-/// Is it the attribute _FillValue of that variable, which is partial, and does it say the fill
-/// value of the definition? Then who writes the variable says it anew.
+/// Is it the attribute _FillValue of that variable, which has a fill value, and does it say the
+/// fill value of the definition? Then who writes the variable says it anew.
 bool says_fill(const Attribute& attribute, const Definition& definition);
 
 }  // namespace sluice::model

@@ -182,6 +182,92 @@ TEST(Rounded, AFilesDefaultLeavesIntegersAlone) {
   });
 }
 
+/// Land is 1e20, and nothing is missing.
+void write_land(File& out, int rank, const std::string& compress) {
+  const Variable v = out.define<float>(
+      "sss", shape, {.steps = true, .fill = 1e20, .chunk = {7, 30}, .compress = compress});
+  const Box mine = slab(shape, rank, ranks);
+  Array<float> given(mine.volume());
+  for_each_element(dims_of(shape), mine, [&](std::uint64_t index, std::uint64_t k) {
+    given[k] = index % 3 == 0 ? 1e20F : static_cast<float>(index) / 7;
+  });
+  Step step = out.begin_step();
+  step.put(v, given.data(), selection_of(mine));
+  step.end();
+}
+
+/// Of a file that is open for appending: a hole is an error.
+void expect_no_holes(LocalFiles& files, const std::string& path, const Options& options) {
+  const Error error = files.caught(ranks, [&](exec::Transport& transport) {
+    File out = files.open(transport, path, Mode::append, options);
+    EXPECT_FALSE(out.info(out.find("sss")).partial);
+    const Array<float> row(30, 1);
+    Step step = out.begin_step();
+    if (transport.rank() == 0) {
+      step.put(out.find("sss"), row.data(), {.start = {0, 0}, .count = {1, 30}});
+    }
+    step.end();
+  });
+  EXPECT_EQ(error.code(), Code::hole) << error.what();
+}
+
+TEST(Rounded, AFillValueAloneStaysAndAllowsNoHoles) {
+  for (const char* path : {"f.h5", "f.nc", "f.zarr", "set.h5", "set.nc"}) {
+    SCOPED_TRACE(path);
+    LocalFiles files;
+    Options options;
+    options.strategy = std::string(path).rfind("set", 0) == 0 ? "file-per-process" : "shared";
+    const std::string compress = "digits:3+deflate:1";
+    files.run(ranks, [&](exec::Transport& transport) {
+      File out = files.open(transport, path, Mode::write, options);
+      write_land(out, transport.rank(), compress);
+      out.close();
+    });
+    expect_no_holes(files, path, options);
+    files.run(ranks, [&](exec::Transport& transport) {
+      File out = files.open(transport, path, Mode::append, options);
+      write_land(out, transport.rank(), compress);
+      out.close();
+    });
+    expect_no_holes(files, path, options);
+    files.run(2, [&](exec::Transport& transport) {
+      File in = files.open(transport, path, Mode::read);
+      const VariableInfo info = in.info(in.find("sss"));
+      EXPECT_FALSE(info.partial);
+      EXPECT_EQ(info.fill, Fill(1e20F));
+      const Value said = in.attribute("sss", "_FillValue");
+      EXPECT_TRUE(said == Value(1e20F) || said == Value(std::vector<float>{1e20F}));
+      for (std::uint64_t s = 0; s < 2; ++s) {
+        Array<float> got(40 * 30);
+        in.get<float>(in.find("sss"), got.data(), {}, s);
+        EXPECT_EQ(got[0], 1e20F);
+        EXPECT_NE(got[1], 1.0F / 7);
+        EXPECT_EQ(got[1197], 1e20F);
+      }
+    });
+  }
+}
+
+TEST(Rounded, TheContainerIsThereFromTheFirstCommitOn) {
+  for (const char* path : {"f.h5", "f.nc", "f.zarr", "set.nc"}) {
+    SCOPED_TRACE(path);
+    LocalFiles files;
+    Options options;
+    options.strategy = std::string(path) == "set.nc" ? "file-per-process" : "shared";
+    files.run(ranks, [&](exec::Transport& transport) {
+      File out = files.open(transport, path, Mode::write, options);
+      write_land(out, transport.rank(), "digits:3+deflate:1");
+      File in = files.open(transport, path, Mode::read);  // as after a crash: nothing was closed
+      EXPECT_EQ(in.steps(), 1U);
+      const auto named = std::get<std::string>(in.attribute("sss", "quantization"));
+      EXPECT_TRUE(in.has_attribute(named, "algorithm"));
+      EXPECT_NO_THROW(in.find(named));
+      in.close();
+      out.close();
+    });
+  }
+}
+
 /// What the file says of a variable by CF 1.12, section 8.4: the container and its algorithm.
 std::string said_of(File& in, const std::string& name) {
   const auto text = [&](const std::string& owner, const char* attribute) {

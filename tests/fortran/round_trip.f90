@@ -62,7 +62,7 @@ contains
     call out%define("joined", sluice_int32, shape=[2, 4 * ranks], steps=.true., varying=.true.)
     call out%define("energy", sluice_real64, steps=.true.)
     call out%define("group/charge", sluice_complex32, shape=[rows])
-    call out%define("small", sluice_int32, shape=[rows])
+    call out%define("small", sluice_int32, shape=[rows], fill=-1)
     call out%define("even", sluice_logical, shape=[rows])
     call out%define("names", sluice_character(5), shape=[rows])
     call out%define("sparse", sluice_real64, shape=[rows], partial=.true., fill=-1.0_real64)

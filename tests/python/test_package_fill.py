@@ -106,6 +106,86 @@ def test_missing_values_of_a_store_are_missing_for_xarray(tmp_path):
         assert np.array_equal(read["nc"][dtype].values, values, equal_nan=True), dtype
 
 
+@pytest.mark.parametrize("ending", ["nc", "h5", "zarr"])
+def test_missing_values_are_missing_in_to_xarray(tmp_path, ending):
+    path = tmp_path / f"own.{ending}"
+    with sluice.open(path, "w", **QUICK) as out:
+        for dtype, fill in MASKED.items():
+            out.define(dtype, dtype, (3,), partial=True, fill=fill)
+            out.put(dtype, np.array([1, fill], dtype), start=(0,))
+    with sluice.open(path) as file:
+        data = xarray.decode_cf(file.to_xarray())
+        for dtype in MASKED:
+            assert np.isnan(data[dtype].values).tolist() == [False, True, True], dtype
+
+
+def test_missing_values_of_another_store_are_missing_in_to_xarray(tmp_path):
+    theirs = xarray.Dataset({"x": ("i", [1.5, np.nan], {}, {"_FillValue": -0.1, "dtype": "f4"})})
+    theirs.to_zarr(tmp_path / "x.zarr", zarr_format=3)
+    with sluice.open(tmp_path / "x.zarr") as file:
+        assert file["x"].attrs["_FillValue"] == np.float32(-0.1)
+        data = xarray.decode_cf(file.to_xarray())
+        assert np.isnan(data["x"].values).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("ending", ["nc", "h5", "zarr"])
+def test_a_fill_value_alone_is_said_and_allows_no_holes(tmp_path, ending):
+    path, copy = tmp_path / f"own.{ending}", tmp_path / "copy.nc"
+    values = {"f4": 1e20, "i2": 0, "u8": 2**64 - 3}
+    with sluice.open(path, "w", **QUICK) as out:
+        for dtype, fill in values.items():
+            out.define(dtype, dtype, (3,), fill=np.array(fill, dtype), steps=True)
+        with out.step():
+            for dtype, fill in values.items():
+                out.put(dtype, np.array([1, fill, 3], dtype))
+    assert command("convert", path, copy).returncode == 0
+    assert command("verify", copy).returncode == 0
+    for name in (path, copy):
+        with sluice.open(name, "a", **QUICK) as out:
+            with pytest.raises(sluice.Error) as caught:
+                with out.step():
+                    for dtype in values:
+                        out.put(dtype, np.ones(2, dtype), start=(0,))
+            assert caught.value.code == sluice.Code.HOLE
+    with netCDF4.Dataset(copy) as data:
+        for dtype, fill in values.items():
+            assert same(data[dtype]._FillValue, np.array(fill, dtype)), dtype
+            assert data[dtype][0].mask.tolist() == [False, True, False], dtype
+    engine = {"nc": "netcdf4", "h5": "h5netcdf", "zarr": "zarr"}[ending]
+    with xarray.open_dataset(path, engine=engine) as data:
+        assert np.isnan(data["f4"].values[0]).tolist() == [False, True, False]
+        assert np.isnan(data["i2"].values[0]).tolist() == [False, True, False]
+
+
+def test_attributes_have_the_type_that_they_were_given(tmp_path):
+    given = {"flag_values": np.array([0, 1], "i1"), "valid_min": np.int8(1), "flag": np.bool_(1),
+             "valid_range": np.array([-5, 5], "i2"), "missing_value": np.int16(-99),
+             "bytes": np.array([7], "u1"), "words": np.uint16(65535), "whole": 1}
+    for ending in ("nc", "h5", "zarr"):
+        path = tmp_path / f"own.{ending}"
+        with sluice.open(path, "w", **QUICK) as out:
+            out.put("x", np.zeros(3, "i2"))
+            for name, value in given.items():
+                out.attrs_of("x")[name] = value
+        with sluice.open(path, "a", **QUICK) as out:
+            out.put("y", np.zeros(3, "i2"))
+        assert command("verify", path).returncode == 0
+        with sluice.open(path) as file:
+            for name, value in given.items():
+                assert np.array_equal(file["x"].attrs[name], value), name
+            assert type(file["x"].attrs["valid_min"]) is int
+            assert type(file["x"].attrs["flag"]) is bool
+            assert file["x"].attrs["flag_values"].dtype == "i1"
+    with netCDF4.Dataset(tmp_path / "own.nc") as data:
+        for name, value in given.items():
+            kind = {"flag": "i1", "whole": "i8"}.get(name) or value.dtype
+            assert data["x"].getncattr(name).dtype == kind, name
+    assert command("convert", tmp_path / "own.nc", tmp_path / "copy.h5").returncode == 0
+    with h5py.File(tmp_path / "copy.h5") as data:
+        for name in ("flag_values", "valid_min", "valid_range", "missing_value", "bytes", "words"):
+            assert data["x"].attrs[name].dtype == given[name].dtype, name
+
+
 def test_missing_values_of_float16(tmp_path):
     """netCDF has no such type."""
     own, theirs, copy = (tmp_path / f"{name}.zarr" for name in ("own", "theirs", "copy"))

@@ -32,7 +32,9 @@ model::Definition definition_of(const std::string& name, const Type& type, const
   definition.shape = detail::dims_of(shape);
   definition.stepped = options.steps;
   definition.partial = options.partial;
-  if (options.partial) {
+  // Only one that was given has bytes: alone it says which value is missing, and no more.
+  definition.gives_fill = !options.partial && !options.fill.bytes().empty();
+  if (definition.has_fill()) {
     auto fill = model::fill_bytes(options.fill, type);
     if (!fill) {
       throw Error(Code::invalid_argument,

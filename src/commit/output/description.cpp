@@ -102,6 +102,13 @@ void check_definition(const model::Definition& d) {
   }
 }
 
+std::string fill_text(const model::Definition& d) {
+  if (!d.has_fill()) {
+    return "without fill";
+  }
+  return "with fill " + (d.fill.empty() ? "zero" : model::value_text(d.fill.data(), d.type));
+}
+
 exec::Said said_of(const model::Definition& d) {
   std::string dimensions;
   for (const std::string& name : d.dimensions) {
@@ -110,8 +117,7 @@ exec::Said said_of(const model::Definition& d) {
   return {"defined " + d.name,
           {"with shape " + d.shape.text(), "as " + type_name(d.type),
            d.stepped ? "with steps" : "without steps", d.partial ? "as partial" : "as not partial",
-           "with fill " + (d.fill.empty() ? "zero" : model::value_text(d.fill.data(), d.type)),
-           "with dimensions (" + dimensions + ")", "with chunk " + d.chunk.text(),
+           fill_text(d), "with dimensions (" + dimensions + ")", "with chunk " + d.chunk.text(),
            d.varying ? "as varying" : "as not varying",
            d.compress.empty() ? "without compress" : "with compress " + d.compress},
           "every rank defines the same variables in the same order (in Python a put of a new name "
@@ -133,8 +139,9 @@ model::Definition completed(const model::Definition& again, const model::Definit
   if (said.chunk.empty() || is_old) {
     said.chunk = known.chunk;
   }
-  if (is_old && !said.partial) {
+  if (is_old && !said.has_fill()) {
     said.partial = known.partial;
+    said.gives_fill = known.gives_fill;
     said.fill = known.fill;
   }
   const auto rounding = [](const model::Definition& d) {
@@ -187,7 +194,12 @@ std::optional<std::uint32_t> Description::find_same(const model::Definition& def
   const bool is_kept = !is_nameless_ && !(is_old && format_->has_grammar);
   if (!is_kept && same.type == definition.type) {
     same.partial = definition.partial;  // the caller provides what the format does not keep
+    same.gives_fill = definition.gives_fill;
     same.fill = definition.fill;
+  }
+  if (is_old && definition.gives_fill && same.partial && same.fill == definition.fill) {
+    same.partial = false;  // this program leaves no holes
+    same.gives_fill = true;
   }
   require_same(same, completed(definition, same, is_old, gives_compress));
   exec::Said said = said_of(same);

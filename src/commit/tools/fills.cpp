@@ -75,14 +75,14 @@ bool is_default_of_uint64(const Input& input, const model::Definition& definitio
 }
 
 void forget_fill(model::Definition& definition) {
-  definition.partial = false;
+  definition.partial = definition.gives_fill = false;
   definition.fill.clear();
 }
 
 }  // namespace
 
 bool is_fill(const model::Attribute& attribute, const model::Definition& definition) {
-  return definition.partial && attribute.name == fill_attribute_name &&
+  return definition.has_fill() && attribute.name == fill_attribute_name &&
          attribute.owner == definition.name;
 }
 
@@ -105,7 +105,7 @@ std::vector<std::vector<std::byte>> missing_elements(const Input& input,
   if (partial.type.bytes == 1) {
     forget_default_fill(input, partial);
   }
-  const bool is_missing = partial.partial || is_default_of_uint64(input, definition);
+  const bool is_missing = partial.has_fill() || is_default_of_uint64(input, definition);
   if (is_missing && !partial.fill.empty() && !is_overruled(input, definition)) {
     elements.push_back(partial.fill);
   }
@@ -145,7 +145,7 @@ void take_fill(const Input& input, const layout::Format& format, model::Definiti
   alone.partial = true;
   alone.fill = *element;
   if (layout::accepts(format, alone)) {
-    definition.partial = true;
+    definition.partial = !definition.gives_fill;
     definition.fill = *element;
   }
 }

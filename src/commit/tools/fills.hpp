@@ -10,7 +10,7 @@
 
 namespace sluice::commit {
 
-/// Is it the attribute _FillValue of that variable, which is partial?
+/// Is it the attribute _FillValue of that variable, which has a fill value?
 bool is_fill(const model::Attribute& attribute, const model::Definition& definition);
 
 /// One element, as file bytes, that stands for missing values of a partial variable: its attribute

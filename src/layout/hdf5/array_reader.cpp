@@ -111,6 +111,10 @@ ReadArray ArrayReader::read() {
       element_type(type.get(), variable.definition.type, array_.arrangement.is_in_characters);
   read_fill(list.get(), element.get(), variable.definition);
   take_fill_attribute();
+  if (variable.definition.partial && is_recorded_fill(file_.recorded, name_)) {
+    variable.definition.partial = false;
+    variable.definition.gives_fill = true;
+  }
   if (!file_.log.is_there) {
     forget_unasked_fill(dataset_, variable.definition);
   }

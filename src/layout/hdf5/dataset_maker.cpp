@@ -45,7 +45,7 @@ void DatasetMaker::make_fixed(std::uint32_t variable, hid_t list, bool places_no
           definition.name);
     // Elements that are never put must read as the fill value: libhdf5 reads it only if there is
     // no space.
-    const bool is_filled = definition.partial && !places_now;
+    const bool is_filled = definition.has_fill() && !places_now;
     check(H5Pset_fill_time(list, is_filled ? H5D_FILL_TIME_IFSET : H5D_FILL_TIME_NEVER),
           definition.name);
   }

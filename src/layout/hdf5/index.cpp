@@ -82,7 +82,9 @@ class IndexWriter {
     for (const model::Attribute& attribute : index_.attributes) {
       write(attribute);
     }
-    write_contents(hdf5_.get(), contents_of(hdf5_.get(), file_, index_.profile, index_.set));
+    Contents contents = contents_of(hdf5_.get(), file_, index_.profile, index_.set);
+    record_fills(contents, {index_.definitions.begin(), index_.definitions.end()});
+    write_contents(hdf5_.get(), contents);
     scales_.seal(hdf5_.get());
     group_list_.reset();
     check(H5Fclose(hdf5_.release()), file_.path());

@@ -276,7 +276,11 @@ MetadataUpdate Hdf5Planner::seal() {
 
 Contents Hdf5Planner::contents() {
   const Profile profile = file_.profile();
-  const auto read_back = [&] { return contents_of(file_.id(), file_.storage(), profile, nullptr); };
+  const auto read_back = [&] {
+    Contents contents = contents_of(file_.id(), file_.storage(), profile, nullptr);
+    record_fills(contents, variables_.definitions());
+    return contents;
+  };
   // In the other profiles attributes of Sluice's own depend on more than what a FirstCommit holds.
   const bool is_plain = profile == Profile::stacked || profile == Profile::netcdf4;
   if (!is_plain || on_disk_ || !under_way_.empty()) {

@@ -141,7 +141,7 @@ bool is_openpmd_part(Profile profile, std::string_view owner) {
 Handle creation_list(Profile profile, const model::Definition& definition) {
   Handle list = own(H5Pcreate(H5P_DATASET_CREATE), definition.name);
   set_order(list.get(), definition.name);
-  if (definition.partial) {
+  if (definition.has_fill()) {
     set_fill(list.get(), definition, type_in_file(profile, definition.type).get());
   }
   return list;
@@ -159,7 +159,7 @@ void write_attribute_of(Profile profile, hid_t owner, const std::string& name,
 }
 
 void mark(Profile profile, hid_t dataset, const model::Definition& definition) {
-  if (definition.partial) {
+  if (definition.has_fill()) {
     write_fill_attribute(dataset, definition);
   }
   if (definition.varying) {

@@ -34,8 +34,8 @@ void put_definition(model::ByteWriter& out, const model::Definition& d) {
   out.put(d.type.kind);
   out.put(d.type.bytes);
   put_shape(out, d.shape);
-  out.put(
-      static_cast<std::uint8_t>((d.stepped ? 1 : 0) | (d.partial ? 2 : 0) | (d.varying ? 4 : 0)));
+  out.put(static_cast<std::uint8_t>((d.stepped ? 1 : 0) | (d.partial ? 2 : 0) |
+                                    (d.varying ? 4 : 0) | (d.gives_fill ? 8 : 0)));
   out.put(static_cast<std::uint32_t>(d.fill.size()));
   for (const std::byte byte : d.fill) {
     out.put(byte);
@@ -141,6 +141,7 @@ model::Definition Reader::definition() {
   d.stepped = (flags & 1) != 0;
   d.partial = (flags & 2) != 0;
   d.varying = (flags & 4) != 0;
+  d.gives_fill = (flags & 8) != 0;
   const auto fill_bytes = number<std::uint32_t>();
   if (fill_bytes != 0 && fill_bytes != d.type.bytes) {
     refuse();

@@ -93,6 +93,9 @@ Json own_json(const Manifest& manifest) {
     if (d.varying) {
       variables.back()["varying"] = true;
     }
+    if (d.gives_fill) {
+      variables.back()["fill"] = true;
+    }
   }
   Json kinds = Json::array();
   for (const model::Attribute& attribute : manifest.attributes) {
@@ -170,7 +173,7 @@ class Nodes {
 
 /// A fill value that attributes do not hold, so that it is none of them (zarr/fill_value).
 std::optional<Json> large_fill(const model::Definition& definition) {
-  if (!definition.partial || definition.type.kind != Kind::u64 || fill_attribute(definition)) {
+  if (!definition.has_fill() || definition.type.kind != Kind::u64 || fill_attribute(definition)) {
     return std::nullopt;
   }
   return fill_json(definition.fill, definition.type);

@@ -136,7 +136,7 @@ bool says_coded(const Json& json, const model::AttributeValue& value) {
 
 std::optional<model::Attribute> fill_attribute(const model::Definition& definition) {
   const Kind kind = definition.type.kind;
-  if (!definition.partial || !model::is_real(kind)) {
+  if (!definition.has_fill() || !model::is_real(kind)) {
     return std::nullopt;
   }
   if (model::is_floating(kind)) {

@@ -26,6 +26,7 @@ struct Told {
   bool stepped = false;
   bool partial = false;
   bool varying = false;
+  bool fill = false;  ///< says its fill value, and is not partial
   std::string compress;
   std::vector<std::string> dimensions;
 };
@@ -73,8 +74,11 @@ void take_own(const Json& own, Manifest& manifest, Own& into) {
     for (std::size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
       into.owners.insert(name.substr(0, at));
     }
-    into.told[name] = {variable.at("steps").get<bool>(), variable.at("partial").get<bool>(),
-                       variable.value("varying", false), variable.at("compress").get<std::string>(),
+    into.told[name] = {variable.at("steps").get<bool>(),
+                       variable.at("partial").get<bool>(),
+                       variable.value("varying", false),
+                       variable.value("fill", false),
+                       variable.at("compress").get<std::string>(),
                        variable.at("dimensions").get<std::vector<std::string>>()};
   }
   for (const Json& kind : own.at("attribute_kinds")) {
@@ -106,6 +110,7 @@ Definition definition_of(const std::string& name, const Array& array, const Told
   d.fill = array.fill;
   d.stepped = told != nullptr && told->stepped && array.shape.rank() > 0;
   d.partial = told != nullptr && told->partial;
+  d.gives_fill = told != nullptr && told->fill && !d.partial;
   d.compress = told != nullptr ? told->compress : compress_of(array.filters);
   for (int i = d.stepped ? 1 : 0; i < array.shape.rank(); ++i) {
     d.shape.push_back(array.shape[i]);
@@ -240,8 +245,9 @@ void take_array(const Json& node, const std::string& name, const std::string& pa
     return;
   }
   manifest.arrays.push_back({definition_of(name, *array, own.find(name)), *array});
-  if (has_large_fill(node)) {
-    manifest.arrays.back().definition.partial = true;
+  if (model::Definition& made = manifest.arrays.back().definition;
+      has_large_fill(node) && !made.gives_fill) {
+    made.partial = true;
   }
 }
 
