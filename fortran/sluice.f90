@@ -42,8 +42,9 @@
 ! Collective: open, close, end_step, abandon_step, flush, get, perform_gets, get_rows, refresh and
 ! latest_good are called by every rank, in the same order. Alike: define, set_attribute, set_text
 ! and resize are called by every rank with the same arguments; nothing is exchanged until the next
-! collective call, which compares. Other procedures are local. A file is used by one thread at a
-! time.
+! collective call, which compares. The values of attributes (units and descriptions, too) and the
+! times of steps are not compared, so that a rank's clock may be in them: those of rank 0 are
+! stored. Other procedures are local. A file is used by one thread at a time.
 module sluice
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
@@ -273,7 +274,7 @@ module sluice
     end subroutine
     !> Begins a step. Local. Only one step is open at a time; end it with end_step.
     !>
-    !> - `time`: time of the step in the simulation's unit; absent: none
+    !> - `time`: time of the step in the simulation's unit; of which rank 0's is stored; absent: none
     !> - errors: `wrong_state` (the step before has not ended), `unsupported` (the format stores no
     !>   times)
     module subroutine begin_step(self, time, stat, errmsg)

@@ -220,7 +220,7 @@ class File(Mapping):
                 out.put(...)
 
         Args:
-            time: Time of the step in the simulation's unit; NaN: none.
+            time: Time of the step in the simulation's unit, of which rank 0's is stored; NaN: none.
         """
         return Step(self, time)
 
