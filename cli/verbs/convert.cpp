@@ -367,7 +367,7 @@ int convert(const Context& context, const ConvertVerb& verb) {
     return fine;
   }
   tell_what_is_not_kept(verb, done);
-  const std::uint64_t before = bytes_on_disk(context.storage, verb.file);
+  const std::uint64_t before = bytes_on_disk(context.storage, verb.file) + done.part_bytes;
   const std::uint64_t after = bytes_on_disk(context.storage, verb.to);
   if (verb.json) {
     const Json json{

@@ -309,9 +309,7 @@ int ls(const Context& context, const LsOptions& options) {
   contents.catalog = contents.stored.catalog.get();
   contents.bytes = bytes_on_disk(context.storage, options.file);
   if (const auto* const set = contents.catalog->set()) {
-    for (const layout::Part& part : set->parts) {
-      contents.bytes += part.bytes;
-    }
+    contents.bytes += layout::bytes_of(*set);
   }
   std::sort(contents.variables.begin(), contents.variables.end(),
             [](auto& a, auto& b) { return a.definition.name < b.definition.name; });

@@ -115,9 +115,7 @@ class Report {
     std::uint64_t bytes = bytes_on_disk(context_.storage, verb_.file);
     std::string text = html(catalog.title());
     if (input_.set() != nullptr) {
-      for (const layout::Part& part : input_.set()->parts) {
-        bytes += part.bytes;
-      }
+      bytes += layout::bytes_of(*input_.set());
       text += ", a set of " + count_text(input_.set()->parts.size(), "part");
     }
     text =

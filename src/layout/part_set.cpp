@@ -52,6 +52,8 @@ class WordReader {
     }
     return words_[at_++];
   }
+  /// An index of an earlier version does not say how its variables are compressed.
+  bool at_end() const { return at_ == words_.size(); }
   /// A list whose entries take at least one word each.
   std::size_t get_count() { return get_below(words_.size() - at_ + 1); }
   std::uint64_t get_below(std::uint64_t limit) {
@@ -178,6 +180,10 @@ std::vector<std::uint64_t> PartSet::words() const {
   for (const Mapping& mapping : mappings) {
     put_mapping(mapping, out);
   }
+  // Behind everything else, where readers that do not know of it do not look.
+  for (const SetVariable& variable : variables) {
+    out.put(variable.compress);
+  }
   return out.take();
 }
 
@@ -218,7 +224,18 @@ PartSet PartSet::from_words(std::span<const std::uint64_t> words, const std::str
   for (std::size_t i = 0; i < count; ++i) {
     set.mappings.push_back(get_mapping(set, in));
   }
+  for (std::size_t v = 0; v < set.variables.size() && !in.at_end(); ++v) {
+    set.variables[v].compress = in.get_string();
+  }
   return set;
+}
+
+std::uint64_t bytes_of(const PartSet& set) {
+  std::uint64_t bytes = 0;
+  for (const Part& part : set.parts) {
+    bytes += part.bytes;
+  }
+  return bytes;
 }
 
 std::string part_path(const std::string& index_path, const std::string& part) {

@@ -48,6 +48,8 @@ struct Mapping {
 struct SetVariable {
   std::string name;
   bool stepped = false;
+  /// As in Definition: the index has no filters of its own, and a further part needs them.
+  std::string compress = {};
 };
 
 struct PartSet {
@@ -74,6 +76,9 @@ struct PartSet {
   std::vector<std::uint64_t> words() const;
   static PartSet from_words(std::span<const std::uint64_t> words, const std::string& path);
 };
+
+/// Of all parts, without the index.
+std::uint64_t bytes_of(const PartSet& set);
 
 /// The path by which a part is opened if the index is opened as `index_path`. Error bad_name if it
 /// would leave the folder of the index.

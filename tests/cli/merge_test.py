@@ -1,5 +1,6 @@
 """sluice merge: one file of a set, that has its name when it is complete and not before."""
 
+import json
 import os
 import signal
 import subprocess
@@ -78,6 +79,26 @@ class Merge(unittest.TestCase):
             self.assertEqual(result.returncode, BAD_INPUT, result.stderr)
             self.assertEqual(len(said(result)), 1, result.stderr)
             self.assertNotIn("mpi_abort", result.stderr.lower(), "the others waited for rank 0")
+
+    def test_the_compression_stays_and_the_size_is_that_of_the_set(self):
+        folder = os.path.join(FOLDER, "packed")
+        os.mkdir(folder)
+        with open(os.path.join(folder, "sluice.toml"), "w", encoding="ascii") as file:
+            file.write('strategy = "file-per-process"\ncompress = "deflate:6"\n')
+        packed = os.path.join(folder, "packed.h5")
+        subprocess.run([os.environ["SLUICE_SLOW_WRITER"], packed, "3", "0"], cwd=folder,
+                       check=True, timeout=60)
+        parts = packed + ".parts"
+        size = sum(os.path.getsize(os.path.join(parts, name)) for name in os.listdir(parts))
+        for verb in ("merge", "convert"):
+            target = new_path()
+            result = sluice(verb, packed, target, *(["--json"] if verb == "convert" else []))
+            self.assertEqual(result.returncode, FINE, result.stderr)
+            with h5py.File(target) as file:
+                self.assertEqual((file["x"].compression, file["x"].compression_opts), ("gzip", 6))
+            if verb == "convert":
+                self.assertEqual(json.loads(result.stdout)["bytes_before"],
+                                 os.path.getsize(packed) + size)
 
     def test_one_file_is_no_set(self):
         target = new_path()

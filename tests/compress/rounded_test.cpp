@@ -107,10 +107,9 @@ void every_way(const std::string& path, const std::string& strategy) {
     write_step<T>(out, 1, transport.rank(), option());
     out.close();
   });
-  const bool is_set = strategy.rfind("file-per", 0) == 0;
   files.run(ranks, [&](exec::Transport& transport) {
     File out = files.open(transport, path, Mode::append, options);
-    write_step<T>(out, 2, transport.rank(), is_set ? option() : "");  // an index does not keep it
+    write_step<T>(out, 2, transport.rank(), "");
     out.close();
   });
   expect_rounded<T>(files, path, 3);

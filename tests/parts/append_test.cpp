@@ -1,4 +1,7 @@
 // Another run, with another number of ranks, continues a set.
+#include <set>
+
+#include "layout/hdf5/catalog.hpp"
 #include "parts/sets.hpp"
 
 namespace sluice::test {
@@ -34,6 +37,65 @@ TEST(Append, AutoGoesOnAsItBegan) {
   });
   EXPECT_EQ(storage->paths().size(), 5u);
   expect_set(1, storage, "out.h5", {.steps = 2});
+}
+
+/// The compression of a variable in each part, oldest first.
+std::vector<std::string> compressions(std::shared_ptr<storage::Storage> storage,
+                                      const std::string& index, const std::string& variable) {
+  std::vector<std::string> found;
+  for (const std::string& part : part_paths(*storage, index)) {
+    const auto file = storage->open(part, storage::Access::read);
+    const auto catalog = layout::hdf5::Catalog::open(*file);
+    for (const layout::StoredVariable& stored : catalog->variables()) {
+      if (stored.definition.name == variable) {
+        found.push_back(stored.definition.compress);
+      }
+    }
+  }
+  return found;
+}
+
+TEST(Append, NewPartsAreCompressedAsTheOthers) {
+  for (const std::string path : {"out.h5", "out.nc"}) {
+    for (const std::string strategy : {"file-per-process", "shared"}) {
+      SCOPED_TRACE(path + " " + strategy);
+      const auto storage = storage::make_memory();
+      Options options = SetKind{strategy}.options();
+      options.split_steps = 2;
+      const Shape shape{64, 50};
+      const auto write = [&](Mode mode, bool defines) {
+        on_ranks(2, [&](exec::Transport& transport) {
+          File out = open_file(transport, storage, path, mode, options);
+          const Variable v =
+              defines
+                  ? out.define<double>(
+                        "v", shape,
+                        {.steps = true, .dimensions = {"y", "x"}, .compress = "digits:4+deflate:6"})
+                  : out.find("v");
+          for (int s = 0; s < 3; ++s) {
+            Giver<double> giver;
+            Step step = out.begin_step();
+            giver.put(step, v, 1, shape, slab(shape, transport.rank(), 2));
+            step.end();
+          }
+          out.close();
+        });
+      };
+      write(Mode::write, true);
+      write(Mode::append, false);
+      write(Mode::append, true);
+      const auto found = compressions(storage, path, "v");
+      EXPECT_EQ(found.size(), strategy == "shared" ? 6u : 12u);
+      EXPECT_EQ(std::set<std::string>(found.begin(), found.end()),
+                std::set<std::string>{"deflate:6"});
+      const auto index = storage->open(path, storage::Access::read);
+      const auto catalog = layout::hdf5::Catalog::open(*index);
+      for (const layout::StoredVariable& stored : catalog->variables()) {
+        EXPECT_EQ(stored.definition.compress,
+                  stored.definition.name == "v" ? "digits:4+deflate:6" : "");
+      }
+    }
+  }
 }
 
 TEST(Append, FixedVariablesScalarsAndAttributesStay) {

@@ -2,6 +2,7 @@
 #include "commit/tools/merge.hpp"
 
 #include "commit/tools/verify.hpp"
+#include "layout/hdf5/catalog.hpp"
 #include "parts/sets.hpp"
 
 namespace sluice::test {
@@ -119,6 +120,33 @@ TEST(Merge, EverythingElseOfTheSetToo) {
   on_ranks(2, [&](exec::Transport& transport) {
     expect_everything(open_file(transport, storage, "plain.h5", Mode::read, {}));
   });
+}
+
+TEST(Merge, KeepsTheCompression) {
+  const auto storage = storage::make_memory();
+  const Shape shape{64, 50};
+  on_ranks(2, [&](exec::Transport& transport) {
+    File out = open_file(transport, storage, "out.h5", Mode::write, SetKind{}.options());
+    const Variable packed =
+        out.define<double>("packed", shape, {.steps = true, .compress = "digits:4+deflate:6"});
+    const Variable plain = out.define<double>("plain", shape, {.steps = true});
+    Giver<double> giver;
+    Step step = out.begin_step();
+    for (const Variable v : {packed, plain}) {
+      giver.put(step, v, 1, shape, slab(shape, transport.rank(), 2));
+    }
+    step.end();
+    out.close();
+  });
+  merge(2, storage);
+  const auto file = storage->open("plain.h5", storage::Access::read);
+  const auto catalog = layout::hdf5::Catalog::open(*file);
+  for (const layout::StoredVariable& v : catalog->variables()) {
+    EXPECT_EQ(v.definition.compress.find("deflate:6") != std::string::npos,
+              v.definition.name == "packed")
+        << v.definition.name << " " << v.definition.compress;
+    EXPECT_EQ(v.filters.empty(), v.definition.name != "packed") << v.definition.name;
+  }
 }
 
 TEST(Merge, GroupsOfASetWithoutSteps) {

@@ -13,7 +13,7 @@ PartSet sample() {
   PartSet set;
   set.id = 0x1234567890abcdefULL;
   set.strategy = "file-per-node";
-  set.variables = {{"group/spins", true}, {"y", false}, {"x", false}};
+  set.variables = {{"group/spins", true, "digits:4+deflate:6"}, {"y", false}, {"x", false}};
   set.datasets = {"group/spins", "group/spins~1"};
   set.parts = {{"out.h5.parts/000000.h5", 7, 3, -5, 12345}, {"/scratch/1.h5", 8, 1, 99, 1}};
   Mapping natural;
@@ -41,6 +41,8 @@ TEST(PartSet, WordsHoldEverything) {
   EXPECT_EQ(again.variables[0].name, "group/spins");
   EXPECT_TRUE(again.variables[0].stepped);
   EXPECT_FALSE(again.variables[2].stepped);
+  EXPECT_EQ(again.variables[0].compress, "digits:4+deflate:6");
+  EXPECT_EQ(again.variables[2].compress, "");
   EXPECT_EQ(again.datasets, set.datasets);
   EXPECT_EQ(again.parts, set.parts);
   ASSERT_EQ(again.mappings.size(), 2u);

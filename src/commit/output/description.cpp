@@ -204,7 +204,7 @@ std::optional<std::uint32_t> Description::find_same(const model::Definition& def
   require_same(same, completed(definition, same, is_old, gives_compress));
   exec::Said said = said_of(same);
   if (is_old && same.compress.empty() && !definition.compress.empty()) {
-    same.compress = definition.compress;  // which are not kept in an index
+    same.compress = definition.compress;  // which an index of an earlier version has not
     said = {"gave " + same.name + " of the existing file compress " + same.compress, {}};
   }
   if (is_nameless_) {

@@ -105,6 +105,9 @@ std::vector<OldPart> IndexedSet::commit(const std::vector<model::Definition>& de
   for (std::size_t v = set_.variables.size(); v < definitions.size(); ++v) {
     set_.variables.push_back({definitions[v].name, definitions[v].stepped});
   }
+  for (std::size_t v = 0; v < definitions.size(); ++v) {
+    set_.variables[v].compress = definitions[v].compress;
+  }
   definitions_ = definitions;
   PartNumbers numbers;
   numbers.reserve(set_.parts.size() + news.size());

@@ -71,7 +71,9 @@ class Converter {
     }
     output_->close();
     finish();
-    return {planned_.size(), chosen_.steps(), done_bytes_, unnamed_, left_out_, changes_};
+    const std::uint64_t part_bytes = input_.set() == nullptr ? 0 : layout::bytes_of(*input_.set());
+    return {planned_.size(), chosen_.steps(), done_bytes_, unnamed_,
+            left_out_,       changes_,        part_bytes};
   }
 
  private:

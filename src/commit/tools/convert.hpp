@@ -38,6 +38,8 @@ struct Converted {
   std::vector<std::string> left_out = {};
   /// What the new file does not keep although all values are there, as text.
   std::vector<std::string> changes = {};
+  /// Of the parts, where the old file is the index of a set.
+  std::uint64_t part_bytes = 0;
 };
 
 /// Collective; the same result on every rank. Keeps attributes, times, fill values, names of

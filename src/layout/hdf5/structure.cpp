@@ -4,6 +4,8 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "layout/hdf5/links.hpp"
@@ -40,6 +42,7 @@ class StructureReader {
   void add_array(const FoundArray& found);
   void take_off_prefixes();
   void leave_copied_set();
+  void take_compression();
 
   const OpenFile& file_;
   OtherFiles& others_;
@@ -81,6 +84,7 @@ Structure StructureReader::read() {
          std::string(prototypes_name).size() + 1);
   }
   leave_copied_set();
+  take_compression();
   take_off_prefixes();
   for (std::size_t v = 0; v < structure_.variables.size(); ++v) {
     structure_.arrangements[v].is_mapped = is_mapped(structure_.variables[v].definition.name);
@@ -286,6 +290,23 @@ void StructureReader::leave_copied_set() {
     return;
   }
   structure_.set->leave(copied);
+}
+
+/// A virtual dataset has no filters: how its parts are compressed is in the set.
+void StructureReader::take_compression() {
+  if (!structure_.set) {
+    return;
+  }
+  std::unordered_map<std::string_view, const SetVariable*> said;
+  for (const SetVariable& variable : structure_.set->variables) {
+    said.emplace(variable.name, &variable);
+  }
+  for (StoredVariable& variable : structure_.variables) {
+    const auto found = said.find(variable.definition.name);
+    if (found != said.end() && variable.filters.empty()) {
+      variable.definition.compress = found->second->compress;
+    }
+  }
 }
 
 }  // namespace
