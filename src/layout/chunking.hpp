@@ -23,16 +23,22 @@ struct Decomposition {
 inline constexpr std::uint64_t largest_tile_bytes = 1ULL << 30;
 inline constexpr std::uint64_t smallest_aligned_tile_bytes = 64ULL << 10;
 
+/// Tiles at the end of a dimension are stored whole. They may make a step larger by this part of
+/// it.
+inline constexpr double most_waste = 0.125;
+bool wastes(const model::Dims& tile, const model::Dims& shape);
+
 /// A tile for `shape` (no dimension 0 in the result, so that zero-size shapes work too). If blocks
 /// are cut along the slowest dimension only: whole steps, split into rows above largest_tile_bytes.
 /// If blocks are cut along several: the largest tile of which every block consists, or the largest
-/// block if they have no common one of `least_bytes`.
+/// block if they have no common one of `least_bytes`. If that wastes more than most_waste: a part
+/// of the common tile, or else the smallest tile of which as many cover the shape.
 model::Dims choose_tile(const model::Dims& shape, std::uint64_t element_bytes,
                         const Decomposition& decomposition,
                         std::uint64_t least_bytes = smallest_aligned_tile_bytes);
 
-/// Removes rows (of the slowest dimension) from `tile` until it has at most `limit_bytes`, or one
-/// row.
+/// Divides the rows (of the slowest dimension) of `tile` equally, into as few parts as have at most
+/// `limit_bytes`, or one row.
 void limit_rows(model::Dims& tile, std::uint64_t element_bytes, std::uint64_t limit_bytes);
 
 }  // namespace sluice::layout

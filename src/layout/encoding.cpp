@@ -49,7 +49,7 @@ Dims choose_encoded_tile(const Dims& shape, std::uint64_t element_bytes,
     if (part * row_bytes < least_bytes) {
       break;
     }
-    if (common % parts == 0 && part <= most) {
+    if (common % parts == 0 && part <= most && !wastes({part}, {rows})) {
       tile[d] = part;
       return tile;
     }

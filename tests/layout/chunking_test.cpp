@@ -67,6 +67,38 @@ TEST(Chunking, UnevenBlocksWithoutGetTheLargest) {
   EXPECT_EQ(tile_for(shape, blocks), Dims({100, 34}));
 }
 
+/// By how much the stored tiles are larger than the shape.
+double ratio_of(const Dims& shape, const Dims& tile) {
+  const Dims grid = grid_of(shape, tile);
+  return static_cast<double>(grid.volume() * tile.volume()) / static_cast<double>(shape.volume());
+}
+
+TEST(Chunking, VeryUnevenBlocksDoNotMakeTheFileMuchLarger) {
+  // 10 levels of 61 x 97 points on 2 x 2 ranks: the largest block twice would be 78 x 122.
+  const Dims shape = {10, 61, 97};
+  const std::vector<Box> blocks = {{{0, 0, 0}, {10, 22, 36}},
+                                   {{0, 0, 36}, {10, 22, 61}},
+                                   {{0, 22, 0}, {10, 39, 36}},
+                                   {{0, 22, 36}, {10, 39, 61}}};
+  EXPECT_EQ(tile_for(shape, blocks, 4), Dims({10, 31, 49}));
+  // The same where the blocks have a large common part.
+  const Dims large = {10, 610, 970};
+  const std::vector<Box> parts = {{{0, 0, 0}, {10, 390, 970}}, {{0, 390, 0}, {10, 220, 970}}};
+  std::vector<Box> both;
+  for (const Box& part : parts) {
+    both.push_back({part.start, {10, part.count[1], 610}});
+    both.push_back({{0, part.start[1], 610}, {10, part.count[1], 360}});
+  }
+  EXPECT_LE(ratio_of(large, tile_for(large, both, 4)), 1 + most_waste);
+}
+
+TEST(Chunking, UnevenBlocksConsistOfWholeTilesWhereSmallerOnesDo) {
+  const Dims shape = {1, 2100, 100};
+  const std::vector<Box> blocks = {
+      {{0, 0, 0}, {1, 1000, 100}}, {{0, 1000, 0}, {1, 1000, 100}}, {{0, 2000, 0}, {1, 100, 100}}};
+  EXPECT_EQ(tile_for(shape, blocks), Dims({1, 250, 100}));  // 9 of them, where 3 of 1000 were
+}
+
 TEST(Chunking, TilesStayBelowTheLimit) {
   const Dims tile = tile_for({1ULL << 20, 1ULL << 14}, {});
   EXPECT_LE(tile.volume() * 8, largest_tile_bytes);
