@@ -293,9 +293,10 @@ Picture draw_field(const Grid& grid, const Frame& frame) {
   const auto wide = static_cast<std::uint64_t>(plane.columns());
   const auto high = static_cast<std::uint64_t>(plane.rows());
   for (std::uint64_t y = 0; y < high && !grid.values.empty(); ++y) {
+    const std::uint64_t from = frame.y_is_upwards ? high - 1 - y : y;
     for (std::uint64_t x = 0; x < wide; ++x) {
       const double value =
-          grid.values[y * grid.rows / high * grid.columns + x * grid.columns / wide];
+          grid.values[from * grid.rows / high * grid.columns + x * grid.columns / wide];
       plane.picture().fill(
           plane.left() + static_cast<int>(x), plane.top() + static_cast<int>(y), 1, 1,
           std::isfinite(value) ? between(scale, part_of(value, frame.low, frame.high)) : nothing);
@@ -309,8 +310,9 @@ Picture draw_field(const Grid& grid, const Frame& frame) {
     plane.left_scale(
         frame.y_low, frame.y_high,
         [&](double row) {
+          const double part = (row - frame.y_low) / std::max(last, 1e-300);
           return plane.top() +
-                 static_cast<int>(std::lround((row - frame.y_low) / std::max(last, 1e-300) * rows));
+                 static_cast<int>(std::lround((frame.y_is_upwards ? 1 - part : part) * rows));
         },
         true);
     plane.colour_bar();

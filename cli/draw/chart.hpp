@@ -20,8 +20,9 @@ struct Frame {
   double x_low = 0;
   double x_high = 1;
   bool x_is_index = false;  ///< of a dimension: nothing lies between two whole numbers
-  double y_low = 0;         ///< of a field: of its first row, at the top
+  double y_low = 0;         ///< of a field: of its first row
   double y_high = 1;
+  bool y_is_upwards = false;  ///< the first row of a field is at the bottom
   /// Of the values: the colours of a field, the height of lines.
   double low = 0;
   double high = 1;
@@ -31,7 +32,7 @@ struct Frame {
 /// From the least to the most of some values, with a little room where all are one.
 void set_range(Frame& frame, double least, double most);
 
-/// One row of the grid a row of the picture, the first at the top; what is NaN is grey.
+/// One row of the grid a row of the picture; what is NaN is grey.
 Picture draw_field(const Grid& grid, const Frame& frame);
 
 struct Point {

@@ -1,11 +1,13 @@
 #include "draw/field.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <optional>
 #include <span>
+#include <sstream>
 #include <type_traits>
 #include <variant>
 
@@ -129,6 +131,59 @@ void for_each_part(commit::Input& input, std::uint32_t variable, std::uint64_t s
   });
 }
 
+/// Of that name in the group of `variable`, or else in the root; without steps and of numbers.
+std::optional<std::uint32_t> find_beside(const commit::Input& input, const std::string& variable,
+                                         const std::string& name) {
+  const std::size_t slash = variable.rfind('/');
+  std::optional<std::uint32_t> found;
+  for (std::uint32_t v = 0; v < input.variables().size(); ++v) {
+    const model::Definition& d = input.variables()[v].definition;
+    if (d.stepped || !can_draw(d)) {
+      continue;
+    }
+    if (slash != std::string::npos && d.name == variable.substr(0, slash + 1) + name) {
+      return v;
+    }
+    found = d.name == name ? v : found;
+  }
+  return found;
+}
+
+/// A text attribute; "" where there is none.
+std::string text_of(const commit::Input& input, std::uint32_t variable, const char* name) {
+  for (const std::size_t i : input.attributes_of(input.variables()[variable].definition.name)) {
+    const model::Attribute& attribute = input.attributes()[i];
+    if (const std::string* text = model::text_of(attribute.value); text && attribute.name == name) {
+      return *text;
+    }
+  }
+  return "";
+}
+
+/// By the units that the CF conventions list.
+bool is_latitude(const commit::Input& input, std::uint32_t variable) {
+  const std::string unit = text_of(input, variable, "units");
+  constexpr std::array known = {"degrees_north", "degree_north", "degrees_N",
+                                "degree_N",      "degreesN",     "degreeN"};
+  return std::find(known.begin(), known.end(), unit) != known.end();
+}
+
+/// From the first row to the last, in the middle of each; NaN where one of them is missing.
+double change_along_rows(commit::Input& input, std::uint32_t variable) {
+  const Dims& shape = input.variables()[variable].definition.shape;
+  const auto value_in = [&](std::uint64_t row) {
+    Box one{shape, Dims::filled(shape.rank(), 1)};
+    for (int d = 0; d < shape.rank(); ++d) {
+      one.start[d] = d == 0 ? row : shape[d] / 2;
+    }
+    double found = std::nan("");
+    for_each_part(input, variable, 0, one,
+                  [&](const Box&, const std::vector<double>& values) { found = values[0]; });
+    return found;
+  };
+  return shape.volume() == 0 ? std::nan("") : value_in(shape[0] - 1) - value_in(0);
+}
+
 /// Of values whose sum is beyond the largest number, although their mean is not.
 constexpr double scale_of_sums = 0x1p-64;
 
@@ -199,6 +254,32 @@ Box slice_box(const Dims& shape, const std::string& indices) {
     box.count[d] = 1;
   }
   return box;
+}
+
+bool rows_go_up(commit::Input& input, std::uint32_t variable) {
+  const model::Definition& d = input.variables()[variable].definition;
+  const int rank = d.shape.rank();
+  if (rank < 2) {
+    return false;
+  }
+  if (d.dimensions.size() == static_cast<std::size_t>(rank)) {
+    const auto found = find_beside(input, d.name, d.dimensions[d.dimensions.size() - 2]);
+    if (found && *found != variable &&
+        input.variables()[*found].definition.shape == Dims{d.shape[rank - 2]}) {
+      const double change = change_along_rows(input, *found);
+      const bool is_down = text_of(input, *found, "positive") == "down";
+      return is_down ? change < 0 : change > 0;
+    }
+  }
+  std::istringstream names(text_of(input, variable, "coordinates"));
+  for (std::string name; names >> name;) {
+    const auto found = find_beside(input, d.name, name);
+    if (found && is_latitude(input, *found) &&
+        input.variables()[*found].definition.shape == Dims{d.shape[rank - 2], d.shape[rank - 1]}) {
+      return change_along_rows(input, *found) > 0;
+    }
+  }
+  return false;
 }
 
 Grid grid_of(commit::Input& input, std::uint32_t variable, std::uint64_t step, const Box& slice,

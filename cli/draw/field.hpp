@@ -21,7 +21,6 @@ struct StepStats {
 };
 
 /// Points of a picture: means of the finite values that fall on each, NaN where there is none.
-/// Rows from the top.
 struct Grid {
   std::uint64_t columns = 0;
   std::uint64_t rows = 0;
@@ -38,6 +37,11 @@ StepStats stats_of(commit::Input& input, std::uint32_t variable, std::uint64_t s
 /// The part of a step with these indices of all dimensions but the last two (of one: all but the
 /// last); empty: the middle of each.
 model::Box slice_box(const model::Dims& shape, const std::string& indices);
+
+/// Do the rows of a picture of the variable go upwards? Where the dimension of the rows has a
+/// coordinate variable that grows with them, or decreases and is `positive` "down"; without one,
+/// where a latitude that the attribute `coordinates` names grows.
+bool rows_go_up(commit::Input& input, std::uint32_t variable);
 
 /// A slice as at most so many points. Of one dimension: one row.
 Grid grid_of(commit::Input& input, std::uint32_t variable, std::uint64_t step,

@@ -123,6 +123,7 @@ class Plot {
     frame_.y_high = static_cast<double>(shape[rank - 2]);
     frame_.x_high = static_cast<double>(shape[rank - 1]);
     frame_.x_is_index = true;
+    frame_.y_is_upwards = rows_go_up(input_, variable_);
     return draw_field(grid, frame_);
   }
 
@@ -188,7 +189,8 @@ void add_plot(CLI::App& app, Run& run) {
       add_verb(app, "plot", "draw a step or the course of a variable as a PNG picture",
                "Draws the last step of VARIABLE into the picture TO: a line where it has one\n"
                "dimension, else the last two dimensions in colours, at the middle of the others.\n"
-               "The first row is at the top. Points that fall on one pixel are averaged.\n"
+               "The first row is at the top; at the bottom where the coordinate of the rows\n"
+               "grows, as of a map. Points that fall on one pixel are averaged.\n"
                "Missing values (_FillValue, missing_value, the fill value) and NaN are grey.\n"
                "A scalar with steps is drawn over time; --series does so with any variable:\n"
                "its mean, with its least and most.\n",

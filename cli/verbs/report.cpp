@@ -246,6 +246,7 @@ class Report {
     const std::string what =
         fmt::format("{}{}", printable(d.name), d.stepped ? fmt::format(", step {}", step) : "");
     if (shape.rank() > 1) {
+      frame.y_is_upwards = rows_go_up(input_, v);
       return figure(draw_field(grid, frame), what);
     }
     Curve curve;

@@ -67,6 +67,36 @@ class Look(unittest.TestCase):
         lowest = self.plot(ramp(), "field", "--at", "0", "--range", "0", "60")
         self.assertEqual(len({tuple(pixel) for row in lowest[60:-60, 150:250] for pixel in row}), 1)
 
+    def test_rows_whose_coordinate_grows_go_up(self):
+        target = new_path(".nc")
+        field = numpy.repeat(numpy.arange(30.0)[:, None], 40, axis=1)
+        axes = {"lat": numpy.arange(30.0), "south": numpy.arange(30.0)[::-1],
+                "depth": numpy.arange(30.0), "none": None}
+        with netCDF4.Dataset(target, "w") as file:
+            file.createDimension("x", 40)
+            for name, values in axes.items():
+                file.createDimension(name, 30)
+                file.createVariable("by_" + name, "f4", (name, "x"))[:] = field
+                if values is not None:
+                    file.createVariable(name, "f8", (name,))[:] = values
+            file["depth"].positive = "down"
+            # Curvilinear: the rows have no coordinate, the points have latitudes.
+            file.createDimension("eta", 30)
+            file.createVariable("lat_rho", "f8", ("eta", "x"))[:] = field - 15
+            file["lat_rho"].units = "degrees_north"
+            curved = file.createVariable("curved", "f4", ("eta", "x"))
+            curved[:] = field
+            curved.coordinates = "lon_rho lat_rho"
+        down = self.plot(target, "by_none")
+        top, bottom = down[60:-60, 300:301][[0, -1]].reshape(2, 3)
+        for name, is_up in (("by_lat", True), ("by_south", False), ("by_depth", False),
+                            ("curved", True)):
+            pixels = self.plot(target, name)
+            ends = pixels[60:-60, 300:301][[0, -1]].reshape(2, 3)
+            self.assertLess(numpy.abs(ends - ([bottom, top] if is_up else [top, bottom])).max(),
+                            20, name)
+        self.assertGreater(numpy.abs(top - bottom).max(), 100)
+
     def test_a_line_and_a_course(self):
         for arguments in ((ramp(), "line"), ("spins.h5", "spins", "--series"),
                           ("spins.h5", "observables/energy")):
