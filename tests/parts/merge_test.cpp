@@ -4,6 +4,7 @@
 #include "commit/tools/verify.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "parts/sets.hpp"
+#include "support/recording_storage.hpp"
 
 namespace sluice::test {
 namespace {
@@ -147,6 +148,26 @@ TEST(Merge, KeepsTheCompression) {
         << v.definition.name << " " << v.definition.compress;
     EXPECT_EQ(v.filters.empty(), v.definition.name != "packed") << v.definition.name;
   }
+}
+
+/// Of the merge of a set of so many steps, with the durability that is the default.
+std::uint64_t syncs_of_merge(std::uint64_t steps) {
+  const auto storage = storage::make_memory();
+  write_set(2, storage, "out.h5", SetKind{}.options(), {.steps = steps});
+  const auto log = std::make_shared<storage::Log>();
+  on_ranks(2, [&](exec::Transport& transport) {
+    storage::RecordingStorage recording(storage, log, transport.rank());
+    Options options = plain();
+    options.durability = Durability::automatic;
+    commit::merge(transport, recording, "out.h5", "plain.h5", options, {});
+  });
+  return log->totals().syncs;
+}
+
+TEST(Merge, SyncsAtTheEndNotAtEachStep) {
+  const std::uint64_t few = syncs_of_merge(2);
+  EXPECT_GT(few, 0u);
+  EXPECT_EQ(syncs_of_merge(12), few);
 }
 
 TEST(Merge, GroupsOfASetWithoutSteps) {

@@ -54,6 +54,9 @@ class NewFile {
   /// Collective: what is to be written into it. Errors of open_output().
   std::unique_ptr<Output> open(Options options) {
     options.format = format_;
+    if (options.durability != Durability::none) {
+      options.durability = Durability::close;  // no step of it counts before it has its name
+    }
     return open_output(transport_, storage_, building(), Opening::create, options);
   }
   /// Collective, after the close of the output.
