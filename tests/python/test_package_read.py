@@ -243,3 +243,19 @@ def test_names_that_xarray_cannot_have(tmp_path):
             "a": ("a_0", "a_1"), "b": ("b_0",), "c": ("c_0",), "d": ("d_0", "d_1"),
             "q": ("p", "r"), "e": ("p",)}
         assert [label.label for label in h5py.File(path)["a"].dims] == ["n", "n"]
+
+
+@pytest.mark.parametrize("ending", ["h5", "zarr"])
+def test_an_empty_list_of_texts_is_an_attribute(tmp_path, ending):
+    path = tmp_path / f"a.{ending}"
+    with sluice.open(path, "w", **QUICK) as out:
+        out.attrs["tags"] = np.array([], dtype=str)
+        out.put("v", np.arange(3))
+    with sluice.open(path) as f:
+        assert list(f.attrs["tags"]) == [] and "tags" in list(f.attrs)
+    if ending == "h5":
+        with h5py.File(tmp_path / "b.h5", "w") as h:
+            h.attrs["fixed"] = np.array([], "S4")
+            h.attrs.create("texts", [], (0,), h5py.string_dtype())
+        with sluice.open(tmp_path / "b.h5") as f:
+            assert {name: list(f.attrs[name]) for name in f.attrs} == {"fixed": [], "texts": []}

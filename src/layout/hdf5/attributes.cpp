@@ -156,6 +156,9 @@ AttributeValue text_value(std::vector<std::string> texts, bool scalar) {
 
 AttributeValue read_text(hid_t attribute, hid_t type, hid_t space, bool scalar, std::size_t count) {
   std::vector<std::string> texts;
+  if (count == 0) {  // libhdf5 refuses to read into no memory
+    return texts;
+  }
   if (is_yes(H5Tis_variable_str(type), "attribute")) {
     std::vector<char*> pointers(count, nullptr);
     const Handle memory = own(H5Tcopy(type), "attribute");
@@ -171,9 +174,7 @@ AttributeValue read_text(hid_t attribute, hid_t type, hid_t space, bool scalar, 
   check(H5Tset_strpad(padded.get(), H5T_STR_NULLPAD), "attribute");
   const std::size_t width = H5Tget_size(type);
   std::vector<char> characters(width * count);
-  if (count != 0) {
-    check(H5Aread(attribute, padded.get(), characters.data()), "attribute");
-  }
+  check(H5Aread(attribute, padded.get(), characters.data()), "attribute");
   for (std::size_t i = 0; i < count; ++i) {
     std::string text(characters.data() + i * width, width);
     while (!text.empty() && text.back() == '\0') {
