@@ -6,7 +6,8 @@
 namespace sluice::commit {
 
 Error taken_error(const std::string& path) {
-  return {Code::exists, path + ": exists already: choose another name or Mode::write"};
+  return {Code::exists,
+          path + ": exists already: choose another name, or mode write (\"w\"), which replaces it"};
 }
 
 Error in_doubt(const Error& e) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codec/filter.hpp"
+#include "commit/publish/atomic_file.hpp"
 #include "commit/write/choice.hpp"
 #include "commit/write/restart.hpp"
 #include "layout/formats/stores.hpp"
@@ -91,7 +92,7 @@ CommitPlanner::CommitPlanner(storage::Storage& storage, const FilePlace& place, 
                              const Options& options, std::uint64_t writers, bool has_own_file)
     : storage_(storage), path_(place.path) {
   if (opening == Opening::create && storage.exists(path_)) {
-    throw Error(Code::exists, path_ + ": exists already: choose another name or Mode::write");
+    throw taken_error(path_);
   }
   PlannerOptions settings = planner_options(options, storage, place);
   settings.writers = writers;
