@@ -28,11 +28,12 @@ class Attributes(MutableMapping):
         self._owner = c_text(owner, "owner")
 
     def __setitem__(self, name: str, value: Any) -> None:
-        try:
-            self._set(name, value)
-        except Exception as error:
-            self._file._fail_commit(error)
-            raise
+        with self._file._lock:
+            try:
+                self._set(name, value)
+            except Exception as error:
+                self._file._fail_commit(error)
+                raise
 
     def _set(self, name: str, value: Any) -> None:
         call, owner, key = self._file._call, self._owner, c_text(name, "attribute")
@@ -51,6 +52,10 @@ class Attributes(MutableMapping):
         call(lib.sluice_set_attribute, owner, key, type_of(array.dtype), count, address(array))
 
     def __getitem__(self, name: str) -> Any:
+        with self._file._lock:  # of one state of the file
+            return self._get(name)
+
+    def _get(self, name: str) -> Any:
         call, owner, key = self._file._call, self._owner, c_text(name, "attribute")
         kind, count = ffi.new("sluice_type*"), ffi.new("int64_t*")
         call(lib.sluice_attribute_info, owner, key, kind, count)
@@ -90,9 +95,13 @@ class Attributes(MutableMapping):
 
     def __iter__(self) -> Iterator[str]:
         for index in range(len(self)):
-            name = ffi.new("char**")
+            yield self._name(index)
+
+    def _name(self, index: int) -> str:
+        name = ffi.new("char**")
+        with self._file._lock:  # a refresh() frees it
             self._file._call(lib.sluice_attribute_name, self._owner, index, name)
-            yield text_of(name[0])
+            return text_of(name[0])
 
     def __delitem__(self, name: str) -> None:
         error = Error(Code.UNSUPPORTED, f"attribute {name}: attributes cannot be removed")

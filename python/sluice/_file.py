@@ -7,6 +7,7 @@ import functools
 import math
 import operator
 import os
+import threading
 import warnings
 import weakref
 from collections.abc import Mapping
@@ -28,7 +29,16 @@ Name = Union[str, Variable]
 _Call = TypeVar("_Call", bound=Callable[..., Any])
 
 # By their id(): a mapping has no hash.
-_open_for_writing: "weakref.WeakValueDictionary[int, File]" = weakref.WeakValueDictionary()
+_files: "weakref.WeakValueDictionary[int, File]" = weakref.WeakValueDictionary()
+
+
+def _unlock_in_child() -> None:
+    """After a fork: a thread that the child does not have may have held a lock."""
+    for file in list(_files.values()):
+        file._lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_unlock_in_child)
 
 
 def open(path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: Any = None,
@@ -60,11 +70,12 @@ def _local(call: _Call) -> _Call:
     """For a local call of File: what it raises makes the commit fail too."""
     @functools.wraps(call)
     def failing(file: "File", *arguments: Any, **named: Any) -> Any:
-        try:
-            return call(file, *arguments, **named)
-        except Exception as error:
-            file._fail_commit(error)
-            raise
+        with file._lock:
+            try:
+                return call(file, *arguments, **named)
+            except Exception as error:
+                file._fail_commit(error)
+                raise
 
     return cast(_Call, failing)
 
@@ -74,7 +85,8 @@ class File(Mapping):
 
     Leaving the context closes the file (collective). Leaving it by an exception drops what is not
     committed yet, and makes the other ranks' commits fail instead of wait, now and later: each has
-    to open the file anew. One thread at a time uses a file.
+    to open the file anew. Several threads may use a file: one call at a time, the others wait. Of
+    several ranks only one thread may make collective calls of a file.
 
     Any call may raise Error WRONG_STATE (the file is closed); any collective call DIVERGENT (the
     ranks do not make the same call), TIMEOUT, MPI, and what another rank met.
@@ -99,6 +111,9 @@ class File(Mapping):
     def __init__(self, path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: Any = None,
                  **options: Any):
         self._handle = ffi.NULL
+        # A thread has it around every call of the library on this file, which takes one at a time.
+        # Each file has its own: where one waits for other ranks, the others go on.
+        self._lock = threading.RLock()
         self._deferred: List[Tuple[np.ndarray, np.ndarray]] = []
         self._kept: List[Any] = []  # memory that the library reads until the next commit
         self._failure: Any = None  # stands for that of the last commit, if all ranks have it
@@ -123,8 +138,7 @@ class File(Mapping):
             raise _with_own_lease(error, self.path) from None
         self._handle = place[0]
         self._is_open = True
-        if mode != "r":
-            _open_for_writing[id(self)] = self
+        _files[id(self)] = self
 
     # -- describing -------------------------------------------------------------------------------
 
@@ -252,8 +266,9 @@ class File(Mapping):
             Error: What a put of this step met on any rank; OVERLAP, HOLE, DUPLICATE_ROW,
                 MISSING_ROW, NO_SPACE, IO, OVER_BUDGET.
         """
-        self._in_step = False
-        return self._commit(lib.sluice_end_step)
+        with self._lock:
+            self._in_step = False
+            return self._commit(lib.sluice_end_step)
 
     def abandon_step(self, why: str = "") -> None:
         """Ends the step without committing it, on a rank that cannot go on.
@@ -268,11 +283,12 @@ class File(Mapping):
         Raises:
             Error: WRONG_STATE (what was put before the step could not be kept: put it again).
         """
-        self._in_step = False
-        try:
-            self._together(lib.sluice_abandon_step, reason(why) if why else ffi.NULL)
-        finally:
-            self._settle()
+        with self._lock:
+            self._in_step = False
+            try:
+                self._together(lib.sluice_abandon_step, reason(why) if why else ffi.NULL)
+            finally:
+                self._settle()
 
     @_local
     def put(self, variable: Name, data: Any, shape: Any = None,
@@ -440,11 +456,12 @@ class File(Mapping):
         Raises:
             Error: As end_step(); WRONG_STATE (inside a step, or closed already).
         """
-        try:
-            self._together(lib.sluice_close)
-        finally:
-            self._is_open = self._in_step  # in a step it was refused
-            self._settle()
+        with self._lock:
+            try:
+                self._together(lib.sluice_close)
+            finally:
+                self._is_open = self._in_step  # in a step it was refused
+                self._settle()
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -479,10 +496,11 @@ class File(Mapping):
         Raises:
             Error: CHANGED_OUTSIDE (a variable is gone, or is another one); the old state stays.
         """
-        self._call(lib.sluice_refresh)
-        for variable in list(self._variables.values()):
-            variable._learn()
-        return self.steps
+        with self._lock:
+            self._call(lib.sluice_refresh)
+            for variable in list(self._variables.values()):
+                variable._learn()
+            return self.steps
 
     def perform_gets(self) -> None:
         """Reads all parts that Variable.get(deferred=True) noted. Collective.
@@ -493,8 +511,9 @@ class File(Mapping):
         Raises:
             Error: DIVERGENT, and as Variable.get().
         """
-        deferred, self._deferred = self._deferred, []
-        self._call(lib.sluice_perform_gets)
+        with self._lock:
+            deferred, self._deferred = self._deferred, []
+            self._call(lib.sluice_perform_gets)
         for into, read in deferred:  # until now the library wrote to what was read
             hand_over(read, into)
 
@@ -523,16 +542,17 @@ class File(Mapping):
         return dataset(self)
 
     def __getitem__(self, name: str) -> Variable:
-        variable = self._variables.get(name)
-        if variable is None:
-            if name not in self._indices:
-                place = ffi.new("sluice_variable*")
-                self._call(lib.sluice_find, c_text(name, "variable"), place)
-                self._indices[name] = place[0]
-            variable = self._variables[name] = Variable(self, self._indices[name])
-        elif not self._is_open:
-            raise Error(Code.WRONG_STATE, f"{self.path}: is closed")
-        return variable
+        with self._lock:
+            variable = self._variables.get(name)
+            if variable is None:
+                if name not in self._indices:
+                    place = ffi.new("sluice_variable*")
+                    self._call(lib.sluice_find, c_text(name, "variable"), place)
+                    self._indices[name] = place[0]
+                variable = self._variables[name] = Variable(self, self._indices[name])
+            elif not self._is_open:
+                raise Error(Code.WRONG_STATE, f"{self.path}: is closed")
+            return variable
 
     def __iter__(self) -> Iterator[str]:
         count = ffi.new("int32_t*")
@@ -560,11 +580,12 @@ class File(Mapping):
             if self._is_open:
                 self.close()
             return
-        if self._is_open:
-            if self.mode != "r" and not self._is_of_all(error):
-                # Not by a commit that fails: the others may be in a call of another file.
-                free_because(self._handle, reason(line_of(error)))
-            self._drop()
+        with self._lock:  # a call of another thread ends first
+            if self._is_open:
+                if self.mode != "r" and not self._is_of_all(error):
+                    # Not by a commit that fails: the others may be in a call of another file.
+                    free_because(self._handle, reason(line_of(error)))
+                self._drop()
 
     def _abandon_quietly(self, error: BaseException) -> None:
         """Takes part in the other ranks' commit with the failure that is under way here."""
@@ -614,15 +635,16 @@ class File(Mapping):
     # -- internal ---------------------------------------------------------------------------------
 
     def _call(self, function: Any, *arguments: Any) -> None:
-        if self._handle == ffi.NULL:
-            raise Error(Code.WRONG_STATE, f"{self.path}: is closed")
-        check(function(self._handle, *arguments), self._handle)
+        with self._lock:  # the message of a failure is that of the last one on the handle
+            if self._handle == ffi.NULL:
+                raise Error(Code.WRONG_STATE, f"{self.path}: is closed")
+            check(function(self._handle, *arguments), self._handle)
 
     def _refuse(self, error: Exception, call: Any, *arguments: Any) -> None:
         """Makes `call` fail with `error`, which the package has found itself. The library must
         refuse these arguments in any case."""
         code = error.code if isinstance(error, Error) else Code.INVALID_ARGUMENT
-        with contextlib.suppress(Error):  # it is `error`, which the caller raises
+        with self._lock, contextlib.suppress(Error):  # it is `error`, which the caller raises
             self._call(lib.sluice_refuse, int(code), reason(line_of(error)))
             self._call(call, *arguments)
 
@@ -643,11 +665,12 @@ class File(Mapping):
 
     def _commit(self, function: Any) -> Ticket:
         place = ffi.new("sluice_ticket**")
-        try:
-            self._together(function, place)
-        finally:
-            self._settle()
-        return Ticket(place[0])
+        with self._lock:
+            try:
+                self._together(function, place)
+            finally:
+                self._settle()
+        return Ticket(place[0], self._lock)
 
     def _settle(self) -> None:
         """After a commit, or the refusal of one: then what was put is still needed."""
@@ -743,8 +766,8 @@ def _with_own_lease(error: Error, path: str) -> Error:
     """The Error of opening, with what to do where it is this program that has the file open."""
     if error.code != Code.LOCKED:
         return error
-    mine = [file for file in list(_open_for_writing.values())
-            if file._is_open and os.path.realpath(file.path) == os.path.realpath(path)]
+    mine = [file for file in list(_files.values())
+            if file.mode != "r" and file._is_open and os.path.realpath(file.path) == os.path.realpath(path)]
     if not mine:
         return error
     return Error(error.code, f"{error}: close() {mine[0]!r}, or `del` every name that it has, also "

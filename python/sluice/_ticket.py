@@ -14,8 +14,9 @@ class Ticket:
     skipped). A ticket may be asked after its file is closed.
     """
 
-    def __init__(self, handle: Any):
+    def __init__(self, handle: Any, lock: Any):
         self._handle = ffi.gc(handle, lib.sluice_ticket_free)
+        self._lock = lock  # that of the file
 
     @property
     def step(self) -> int:
@@ -40,11 +41,13 @@ class Ticket:
         Raises:
             Error: What the commit met on its way; TIMEOUT.
         """
-        check(lib.sluice_ticket_wait(self._handle))
+        with self._lock:
+            check(lib.sluice_ticket_wait(self._handle))
 
     def _ask(self, function: Any, kind: str) -> Any:
         place = ffi.new(kind)
-        check(function(self._handle, place))
+        with self._lock:
+            check(function(self._handle, place))
         return place[0]
 
     def _values(self) -> Tuple[int, bool, bool]:

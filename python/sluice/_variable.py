@@ -41,7 +41,11 @@ class Variable:
     def _learn(self) -> None:
         """What is known of it, now."""
         info = ffi.new("sluice_variable_info*", {"size": ffi.sizeof("sluice_variable_info")})
-        self._file._call(lib.sluice_info, self._index, info)
+        with self._file._lock:  # a refresh() frees what `info` refers to
+            self._file._call(lib.sluice_info, self._index, info)
+            self._take_over(info)
+
+    def _take_over(self, info: Any) -> None:
         self.name: str = text_of(info.name)
         stored = dtype_of(info.type)
         #: Of the values that it is read as: of text str, of at most as many characters as it has
@@ -150,10 +154,11 @@ class Variable:
         except Exception as error:
             self._refuse(error, get, 0, ffi.NULL, 0, ffi.NULL)
             raise
-        self._file._call(get, self._index, code, address(read), len(starts), selection, step)
-        if deferred:
-            self._file._deferred.append((out, read))
-        else:
+        with self._file._lock:
+            self._file._call(get, self._index, code, address(read), len(starts), selection, step)
+            if deferred:
+                self._file._deferred.append((out, read))
+        if not deferred:
             hand_over(read, out)
         return out
 
