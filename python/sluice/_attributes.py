@@ -29,6 +29,7 @@ class Attributes(MutableMapping):
 
     def __setitem__(self, name: str, value: Any) -> None:
         with self._file._lock:
+            self._file._has_uncommitted = True
             try:
                 self._set(name, value)
             except Exception as error:
@@ -44,12 +45,14 @@ class Attributes(MutableMapping):
             texts = [ffi.new("char[]", c_text(text, f"attribute {name}:")) for text in value]
             call(lib.sluice_set_texts, owner, key, len(texts), ffi.new("char*[]", texts))
             return
-        array = as_dense(value)
+        what = f"attribute {name}: "
+        array = as_dense(value, what)
         if array.ndim > 1:
             raise Error(Code.INVALID_ARGUMENT,
                         f"attribute {name}: values of shape {array.shape}: only lists are stored")
         count = lib.SLUICE_SCALAR if array.ndim == 0 else array.size
-        call(lib.sluice_set_attribute, owner, key, type_of(array.dtype), count, address(array))
+        call(lib.sluice_set_attribute, owner, key, type_of(array.dtype, what), count,
+             address(array))
 
     def __getitem__(self, name: str) -> Any:
         with self._file._lock:  # of one state of the file

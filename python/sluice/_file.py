@@ -17,8 +17,10 @@ from typing import (Any, Callable, Dict, Iterator, List, Optional, Sequence, Tup
 import numpy as np
 
 from ._attributes import Attributes
-from ._library import (Code, Error, NotFoundError, c_text, check, check_open, ffi, fortran_handle,
-                       free, free_because, is_alone, lib, line_of, reason, text_of)
+from ._definition import options_of, other_options
+from ._library import (Code, Error, NotFoundError, OneHandle, c_text, check, check_open, ffi,
+                       fortran_handle, free, free_because, is_alone, lib, line_of, reason)
+from ._open_files import note_lost, note_open, with_advice
 from ._options import toml_of
 from ._ticket import Ticket
 from ._types import (address, as_dense, as_ids, as_shape, hand_over, numbers, storable, type_of,
@@ -28,17 +30,8 @@ from ._variable import Variable
 Name = Union[str, Variable]
 _Call = TypeVar("_Call", bound=Callable[..., Any])
 
-# By their id(): a mapping has no hash.
-_files: "weakref.WeakValueDictionary[int, File]" = weakref.WeakValueDictionary()
-
-
-def _unlock_in_child() -> None:
-    """After a fork: a thread that the child does not have may have held a lock."""
-    for file in list(_files.values()):
-        file._lock = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_unlock_in_child)
+_DEFINED_BY = {"steps", "unit", "description", "partial", "fill", "dimensions", "chunk", "varying",
+               "compress"}
 
 
 def open(path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: Any = None,
@@ -71,6 +64,7 @@ def _local(call: _Call) -> _Call:
     @functools.wraps(call)
     def failing(file: "File", *arguments: Any, **named: Any) -> Any:
         with file._lock:
+            file._has_uncommitted = True
             try:
                 return call(file, *arguments, **named)
             except Exception as error:
@@ -80,7 +74,7 @@ def _local(call: _Call) -> _Call:
     return cast(_Call, failing)
 
 
-class File(Mapping):
+class File(OneHandle, Mapping):
     """An open file: a mapping from names to variables, and a context manager.
 
     Leaving the context closes the file (collective). Leaving it by an exception drops what is not
@@ -122,9 +116,15 @@ class File(Mapping):
         self._variables: "weakref.WeakValueDictionary[str, Variable]" = \
             weakref.WeakValueDictionary()
         self._indices: Dict[str, int] = {}
+        self._defined: Dict[str, Dict[str, Any]] = {}  # in this run, with which options
         self._in_step = False
+        self._has_uncommitted = False
+        self._process = os.getpid()
         self.path = os.fspath(path)
         self.mode = mode
+        if "driver" in options:
+            raise Error(Code.INVALID_ARGUMENT, f"{self.path}: no option \"driver\": "
+                                               "comm=MPI.COMM_WORLD opens the file on all ranks")
         place = ffi.new("sluice_file**")
         words = (c_text(os.fsencode(self.path), "path"), c_text(mode, "mode"),
                  c_text(toml_of(options), "options"), place)
@@ -135,10 +135,11 @@ class File(Mapping):
             else:
                 check_open(lib.sluice_open_f(fortran_handle(comm), *words), self.path)
         except Error as error:
-            raise _with_own_lease(error, self.path) from None
+            raise with_advice(error, self.path, mode) from None
         self._handle = place[0]
         self._is_open = True
-        _files[id(self)] = self
+        self._speaks = alone or comm.Get_rank() == 0
+        note_open(self)
 
     # -- describing -------------------------------------------------------------------------------
 
@@ -173,35 +174,17 @@ class File(Mapping):
         Raises:
             Error: BAD_NAME, EXISTS (another type, shape or option), INVALID_ARGUMENT, UNSUPPORTED.
         """
-        options = ffi.new("sluice_variable_options*",
-                          {"size": ffi.sizeof("sluice_variable_options")})
+        given = {"steps": steps, "unit": unit, "description": description, "partial": partial,
+                 "fill": fill, "dimensions": dimensions, "chunk": chunk, "varying": varying,
+                 "compress": compress}
         extents = as_shape(shape)
-        what = f"define {name}:"
-        texts = [ffi.new("char[]", c_text(text, what)) for text in (unit, description, compress)]
-        options.steps, options.partial, options.varying = int(steps), int(partial), int(varying)
-        if fill is not None:
-            value = as_dense(fill)
-            if value.ndim != 0:
-                raise Error(Code.INVALID_ARGUMENT, f"define {name}: fill must be one value")
-            options.fill, options.fill_type = address(value), type_of(value.dtype)
-        options.unit = texts[0] if unit else ffi.NULL
-        options.description = texts[1] if description else ffi.NULL
-        options.compress = texts[2] if compress else ffi.NULL
-        if dimensions is not None:
-            _same_length(name, "dimensions", dimensions, extents)
-            names = [ffi.new("char[]", c_text(text, what)) for text in dimensions]
-            texts.append(ffi.new("char*[]", names))
-            texts.extend(names)
-            options.dimensions = texts[3]
-        if chunk is not None:
-            tile = as_shape(chunk)
-            _same_length(name, "chunk", tile, extents)
-            texts.append(numbers(tile))
-            options.chunk = texts[-1]
+        options, _kept = options_of(name, extents, given)
         place = ffi.new("sluice_variable*")
-        self._call(lib.sluice_define, c_text(name, "define"), type_of(storable(dtype)),
-                   len(extents), numbers(extents), options, place)
+        self._call(lib.sluice_define, c_text(name, "define"),
+                   type_of(storable(dtype), f"define {name}: "), len(extents), numbers(extents),
+                   options, place)
         self._indices[name] = place[0]
+        self._defined.setdefault(name, given)
         return self[name]
 
     @property
@@ -298,9 +281,11 @@ class File(Mapping):
 
         A name that is not defined yet is defined first, with the type of `data` and the options
         `define`, and with steps inside a step. This first put is alike: every rank makes it, also
-        with 0 elements, with the same type, `shape` and options. Dense arrays of a stored type are
-        not copied: they must not change before the commit. Masked elements become the fill value of
-        a partial variable; for others they are refused.
+        with 0 elements, with the same type, `shape` and options. Text gets the width of the longest
+        of `data` in bytes: where other ranks or steps may have longer ones, call define(name,
+        "S16", ...) first. Later puts may give the same `shape` and options again. Dense arrays of a
+        stored type are not copied: they must not change before the commit. Masked elements become
+        the fill value of a partial variable; for others they are refused.
 
         Args:
             variable: A name or a Variable of this file.
@@ -309,15 +294,17 @@ class File(Mapping):
                 that it was defined with.
             start: First element of the part; None: zeros.
             allow_overflow: Whether a narrowing conversion may lose values.
-            define: Options of define(), for a new name.
+            define: Options of define(), for a new name; later the same ones may be given again.
 
         Raises:
             Error: OUT_OF_BOUNDS, TYPE_MISMATCH, OVERFLOW, OVER_BUDGET, EXISTS (with another shape),
-                INVALID_ARGUMENT (another number of dimensions; a Variable of another file; options
-                for what is defined already), WRONG_STATE. The commit then fails too, on every rank.
+                INVALID_ARGUMENT (another number of dimensions; a Variable of another file; other
+                options than it was defined with), WRONG_STATE. The commit then fails too, on every
+                rank.
         """
         plain, mask = without_mask(data)
-        array = as_dense(plain)
+        array = as_dense(plain, f"put {_name_of(variable)}: ")
+        code = type_of(array.dtype, f"put {_name_of(variable)}: ")
         known = self._for_put("put", variable, array, shape, define)
         array = _filled(known, array, mask)
         selection = ffi.new("sluice_selection*", {"size": ffi.sizeof("sluice_selection")})
@@ -330,8 +317,8 @@ class File(Mapping):
         selection.start, selection.count = starts, counts
         selection.allow_overflow = int(allow_overflow)
         self._kept.append(array)
-        self._call(lib.sluice_put_selection, known._index, type_of(array.dtype), address(array),
-                   array.ndim, selection)
+        self._call(lib.sluice_put_selection, known._index, code, address(array), array.ndim,
+                   selection)
 
     @_local
     def put_rows(self, variable: Name, ids: Any, rows: Any, shape: Any = None,
@@ -353,7 +340,8 @@ class File(Mapping):
                 from the commit.
         """
         plain, mask = without_mask(rows)
-        array = as_dense(plain)
+        array = as_dense(plain, f"put_rows {_name_of(variable)}: ")
+        code = type_of(array.dtype, f"put_rows {_name_of(variable)}: ")
         wanted = as_ids(ids)
         if array.ndim == 0 or array.shape[0] != wanted.size:
             raise Error(Code.INVALID_ARGUMENT,
@@ -361,8 +349,8 @@ class File(Mapping):
         known = self._for_rows("put_rows", variable, array, shape, define, "its global shape")
         array = _filled(known, array, mask)
         self._kept += [array, wanted]
-        self._call(lib.sluice_put_rows, known._index, type_of(array.dtype), address(array),
-                   wanted.size, ffi.cast("int64_t*", wanted.ctypes.data))
+        self._call(lib.sluice_put_rows, known._index, code, address(array), wanted.size,
+                   ffi.cast("int64_t*", wanted.ctypes.data))
 
     @_local
     def put_joined(self, variable: Name, rows: Any, shape: Any = None, **define: Any) -> None:
@@ -386,7 +374,8 @@ class File(Mapping):
                 where the ranks together have more.
         """
         plain, mask = without_mask(rows)
-        array = as_dense(plain)
+        array = as_dense(plain, f"put_joined {_name_of(variable)}: ")
+        code = type_of(array.dtype, f"put_joined {_name_of(variable)}: ")
         if array.ndim == 0:
             raise Error(Code.INVALID_ARGUMENT, f"put_joined {variable}: a scalar has no rows")
         if self._known("put_joined", variable) is None:
@@ -395,8 +384,7 @@ class File(Mapping):
                                "the shape with the most rows of a step")
         array = _filled(known, array, mask)
         self._kept.append(array)
-        self._call(lib.sluice_put_joined, known._index, type_of(array.dtype), address(array),
-                   array.shape[0])
+        self._call(lib.sluice_put_joined, known._index, code, address(array), array.shape[0])
 
     @_local
     def resize(self, variable: Name, rows: int) -> None:
@@ -533,15 +521,23 @@ class File(Mapping):
     def to_xarray(self) -> Any:
         """The file as an xarray.Dataset, which reads when values are asked for (then collective).
 
-        Steps are the dimension `step` with coordinate `time`, where times were given. Other
-        dimensions have the file's names. Where the file has none, or one name has two sizes, they
-        are called NAME_0, NAME_1, ... after their variable. xarray must be installed.
+        Steps are the dimension `step` with coordinate `time`, where times were given; a variable
+        `step` of one value a step becomes its index. (In xarray.open_dataset the dimension is
+        `time`: data.swap_dims(step="time").) Other dimensions have the file's names. Where the file
+        has none, or one name has two sizes, they are called NAME_0, NAME_1, ... after their
+        variable.
+
+        Values are those that are stored: fill values, scale_factor, add_offset and the units of
+        times are not applied; xarray.decode_cf() applies them. Threads, such as dask's, may read
+        it; another process opens the file itself. xarray must be installed.
         """
         from ._xarray import dataset
 
         return dataset(self)
 
     def __getitem__(self, name: str) -> Variable:
+        if self.mode == "r" and isinstance(name, str) and name.startswith("/"):
+            name = name[1:]  # as h5py takes it
         with self._lock:
             variable = self._variables.get(name)
             if variable is None:
@@ -553,6 +549,9 @@ class File(Mapping):
             elif not self._is_open:
                 raise Error(Code.WRONG_STATE, f"{self.path}: is closed")
             return variable
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and super().__contains__(name)
 
     def __iter__(self) -> Iterator[str]:
         count = ffi.new("int32_t*")
@@ -624,6 +623,8 @@ class File(Mapping):
         if getattr(self, "_handle", ffi.NULL) == ffi.NULL:
             return
         if self._is_open and self.mode != "r":
+            if self._has_uncommitted:
+                note_lost(self)
             warnings.warn(f"{self.path} was never closed: what was not committed is lost",
                           ResourceWarning, source=self)
         self._drop()
@@ -674,6 +675,7 @@ class File(Mapping):
 
     def _settle(self) -> None:
         """After a commit, or the refusal of one: then what was put is still needed."""
+        self._has_uncommitted = False
         if not lib.sluice_holds_memory(self._handle):
             self._kept.clear()
 
@@ -719,9 +721,15 @@ class File(Mapping):
         if shape is not None and as_shape(shape) != known.step_shape:
             raise Error(Code.EXISTS, f"{call} {known.name}: shape {as_shape(shape)}, but it was "
                                      f"defined with {known.step_shape}")
-        if define:
-            raise Error(Code.INVALID_ARGUMENT, f"{call} {known.name}: it is defined already, so "
-                                               f"{', '.join(sorted(define))} would change nothing")
+        others = other_options(self._defined.get(known.name), define)
+        if others and known.name not in self._defined and set(others) <= _DEFINED_BY:
+            # Of an appended file, whose library knows with what it was defined.
+            same = {"steps": known.has_steps, "varying": known.varying, "partial": known.partial,
+                    "fill": known.fill if known.partial else None, **define}
+            return self.define(known.name, known._stored, known.step_shape, **same)
+        if others:
+            raise Error(Code.INVALID_ARGUMENT, f"{call} {known.name}: it is defined already, with "
+                                               f"other {', '.join(others)}")
         return known
 
 
@@ -762,19 +770,5 @@ def _filled(variable: Variable, array: np.ndarray, mask: Optional[np.ndarray]) -
     return filled
 
 
-def _with_own_lease(error: Error, path: str) -> Error:
-    """The Error of opening, with what to do where it is this program that has the file open."""
-    if error.code != Code.LOCKED:
-        return error
-    mine = [file for file in list(_files.values())
-            if file.mode != "r" and file._is_open and os.path.realpath(file.path) == os.path.realpath(path)]
-    if not mine:
-        return error
-    return Error(error.code, f"{error}: close() {mine[0]!r}, or `del` every name that it has, also "
-                             "after an exception", error.rank)
-
-
-def _same_length(name: str, what: str, values: Sequence[Any], shape: Sequence[int]) -> None:
-    if len(values) != len(shape):
-        raise Error(Code.INVALID_ARGUMENT,
-                    f"define {name}: {len(values)} {what} for shape {tuple(shape)}")
+def _name_of(variable: Any) -> Any:
+    return variable.name if isinstance(variable, Variable) else variable

@@ -142,6 +142,14 @@ def text_of(pointer: Any) -> str:
 _handler: Any = ffi.NULL  # the library calls it as long as it is set
 
 
+class OneHandle:
+    """What has a handle of the library: a copy would free it, and another process has none."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"{self!r} can be neither copied nor sent to another process: open the "
+                        "file there")
+
+
 def set_message_handler(handler: Optional[Callable[[str], None]]) -> None:
     """Sets where messages go (option `log`, SLUICE_EXPLAIN). One for the whole process. Local.
 
@@ -173,6 +181,8 @@ def mpi_library() -> str:
 def c_text(text: Any, what: str) -> bytes:
     """A str, bytes or path as C takes it. Error BAD_NAME where a NUL in it would end it early."""
     encoded = os.fsencode(text) if isinstance(text, os.PathLike) else text
+    if not isinstance(encoded, (str, bytes)):
+        raise TypeError(f"{what}: must be text, not {encoded!r}")
     if isinstance(encoded, str):
         encoded = encoded.encode("utf-8", "surrogateescape")
     if b"\0" in encoded:
@@ -220,9 +230,14 @@ def check(code: int, handle: Any = ffi.NULL) -> None:
         raise error_of(code, handle)
 
 
+_OTHER_WIDTH = re.compile(r" as string\[\d+\], rank \d+ as string\[\d+\]$")
+
+
 def error_of(code: int, handle: Any = ffi.NULL) -> Error:
     """The exception of the last failure on the handle."""
     message = text_of(lib.sluice_last_error(handle)) or text_of(lib.sluice_code_name(code))
+    if code == lib.SLUICE_ERROR_DIVERGENT and _OTHER_WIDTH.search(message):
+        message += ": a put takes the longest text of its rank: define() it before, such as \"S16\""
     kind = NotFoundError if code == lib.SLUICE_ERROR_NOT_FOUND else Error
     return kind(code, message, lib.sluice_last_error_rank(handle))
 

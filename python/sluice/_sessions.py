@@ -8,8 +8,8 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
-from ._library import (Error, c_text, check, check_open, ffi, fortran_handle, free_because,
-                       is_alone, lib, line_of, reason, text_of)
+from ._library import (Error, OneHandle, c_text, check, check_open, ffi, fortran_handle,
+                       free_because, is_alone, lib, line_of, reason, text_of)
 from ._options import toml_of
 
 Done = Callable[[Optional[Error]], None]
@@ -53,7 +53,7 @@ def open_sessions(path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: A
     return Sessions(path, mode, comm, **options)
 
 
-class Sessions:
+class Sessions(OneHandle):
     """An open file of sessions; a context manager that closes it (collective).
 
     Left by an exception it drops what is not on disk, and the other ranks' polls and waits fail

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Tuple
 
-from ._library import check, ffi, lib
+from ._library import OneHandle, check, ffi, lib
 
 
-class Ticket:
+class Ticket(OneHandle):
     """The receipt of a commit.
 
     With strategy "forward" the commit may still be on its way. Tickets compare as (step, durable,

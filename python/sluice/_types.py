@@ -28,16 +28,27 @@ _KINDS = {
 _NAMES = {number: name for name, number in _KINDS.items()}
 
 
-def type_of(dtype: np.dtype) -> int:
-    """The sluice_type of a dtype; Error TYPE_MISMATCH where there is none."""
+#: What to store in place of a kind of dtype.
+_INSTEAD = {
+    "O": "give numbers of at most 64 bits, text, or an array of one such type",
+    "M": "store int64 numbers, and an attribute units such as \"seconds since 2000-01-01\"",
+    "m": "store int64 numbers, and an attribute units such as \"seconds\"",
+    "T": "give an array of \"U16\" or \"S16\"",
+}
+
+
+def type_of(dtype: np.dtype, what: str = "") -> int:
+    """The sluice_type of a dtype; Error TYPE_MISMATCH where there is none. `what`: the beginning of
+    its message."""
     if dtype.kind == "S" and dtype.itemsize > lib.SLUICE_STRING_BYTES_MAX:
-        raise Error(Code.UNSUPPORTED, f"text of {dtype.itemsize} bytes an element: at most "
+        raise Error(Code.UNSUPPORTED, f"{what}text of {dtype.itemsize} bytes an element: at most "
                                       f"{lib.SLUICE_STRING_BYTES_MAX}")
     if dtype.kind == "S" and dtype.itemsize > 0:
         return lib.SLUICE_KIND_STRING + 256 * dtype.itemsize
     number = _KINDS.get(dtype.name)
     if number is None:
-        raise Error(Code.TYPE_MISMATCH, f"numpy's {dtype} has no Sluice type: convert it first")
+        advice = _INSTEAD.get(dtype.kind, "convert it first")
+        raise Error(Code.TYPE_MISMATCH, f"{what}numpy's {dtype} has no Sluice type: {advice}")
     return number
 
 
@@ -57,16 +68,16 @@ def storable(dtype: Any) -> np.dtype:
     return dtype if dtype.kind == "T" else dtype.newbyteorder("=")
 
 
-def as_dense(data: Any) -> np.ndarray:
+def as_dense(data: Any, what: str = "") -> np.ndarray:
     """The values as a dense row-major array of a type that the library knows: itself where it is
-    one already, else a copy."""
+    one already, else a copy. `what`: the beginning of the message of an Error."""
     plain, mask = without_mask(data)
     if mask is not None and mask.any():
-        raise Error(Code.INVALID_ARGUMENT, f"{int(mask.sum())} elements are masked: fill them "
-                                           "first (data.filled(value))")
+        raise Error(Code.INVALID_ARGUMENT, f"{what}{int(mask.sum())} elements are masked: fill "
+                                           "them first (data.filled(value))")
     array = np.asarray(plain)
     if isinstance(plain, (list, tuple)):
-        _require_kept(plain, array)
+        _require_kept(plain, array, what)
     if array.dtype.kind == "U":
         array = np.char.encode(array, "utf-8", "surrogateescape")
     if array.dtype.kind == "S" and array.dtype.itemsize == 0:
@@ -76,7 +87,7 @@ def as_dense(data: Any) -> np.ndarray:
     return np.ascontiguousarray(array, dtype=wanted).reshape(array.shape)
 
 
-def _require_kept(values: Any, array: np.ndarray) -> None:
+def _require_kept(values: Any, array: np.ndarray, what: str) -> None:
     """Error TYPE_MISMATCH where numpy has made texts of numbers, or rounded integers, to give all
     of a list one type."""
     if array.dtype.kind not in "USfc":
@@ -87,8 +98,8 @@ def _require_kept(values: Any, array: np.ndarray) -> None:
                       array.dtype.kind in "fc" and int(array.dtype.type(one).real) != int(one))
         if is_rounded or is_text != (array.dtype.kind in "US"):
             raise Error(Code.TYPE_MISMATCH,
-                        f"{one!r} is not kept in a list that numpy takes for {array.dtype}: give "
-                        "values of one type, or an array")
+                        f"{what}{one!r} is not kept in a list that numpy takes for {array.dtype}: "
+                        "give values of one type, or an array")
 
 
 def _to_compare(values: Any, dtype: np.dtype) -> Iterator[Any]:

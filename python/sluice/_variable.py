@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
-from typing import Any, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 
 from ._attributes import Attributes
-from ._library import Code, Error, ffi, lib, text_of
+from ._library import Code, Error, OneHandle, ffi, lib, text_of
 from ._selection import resolve
 from ._types import (address, as_ids, as_shape, as_text, dtype_of, hand_over, numbers, storable,
                      type_of)
 
 
-class Variable:
+class Variable(OneHandle):
     """A variable of an open file: what is known of it and, in a file being read, its values.
 
     Indexing reads as numpy does: `f["spins"][-1, 10:20]`. The first dimension of a variable with
@@ -150,7 +151,7 @@ class Variable:
                 raise Error(Code.UNSUPPORTED,
                             f"get {self.name}: out must be C-contiguous where deferred=True: take "
                             "the array that get() returns, or leave deferred out")
-            code = type_of(read.dtype)
+            code = type_of(read.dtype, f"get {self.name}: ")
         except Exception as error:
             self._refuse(error, get, 0, ffi.NULL, 0, ffi.NULL)
             raise
@@ -206,7 +207,7 @@ class Variable:
             wanted = as_ids(ids)
             rows = np.empty((wanted.size,) + self.step_shape[1:], dtype=dtype or self.dtype)
             read = self._to_read(rows)
-            code = type_of(read.dtype)
+            code = type_of(read.dtype, f"get_rows {self.name}: ")
         except Exception as error:
             self._refuse(error, lib.sluice_get_rows, 0, ffi.NULL, 0, ffi.NULL)
             raise
@@ -219,23 +220,56 @@ class Variable:
         try:
             along = resolve(key, self.shape)
             if self.has_steps and along[0].inside == 0 and self.varying and self.step_shape:
-                along[1:] = resolve(_without_step(key, self.ndim), self.shape_of(along[0].start))
+                along[1:] = resolve(tuple(_spelled(key, self.ndim)[1:]) or Ellipsis,
+                                    self.shape_of(along[0].start))
         except (IndexError, Error) as error:
-            self._refuse(error, lib.sluice_get_selection, 0, ffi.NULL, 0, ffi.NULL)
+            self._refuse_index(error, key)
             raise
         if not self.has_steps:
             return self._take(along, -1)
         steps, rest = along[0], along[1:]
         if steps.inside == 0:
             return self._take(rest, steps.start)
-        parts = [np.asarray(self._take(rest, step)) for step in steps.indices]
-        if parts:
-            return self._stack(parts)
-        shape = tuple(len(a.indices) for a in rest if a.inside != 0)
-        return np.empty((0,) + shape, dtype=self.dtype)
+        if not len(steps.indices):
+            shape = tuple(len(a.indices) for a in rest if a.inside != 0)
+            return np.empty((0,) + shape, dtype=self.dtype)
+        with self._file._lock:
+            if self._takes_together():
+                return self._take_steps(rest, steps.indices)
+        return np.stack([np.asarray(self._take(rest, step)) for step in steps.indices])
 
-    def _stack(self, parts: Sequence[np.ndarray]) -> np.ndarray:
-        return np.stack(parts)
+    def _takes_together(self) -> bool:
+        """Are several steps read by one call? Not where parts are deferred, which are read when the
+        program says so."""
+        return not self.varying and not self._file._deferred
+
+    def _refuse_index(self, error: Exception, key: Any) -> None:
+        """Takes part in what the other ranks call, who have a good index."""
+        with self._file._lock:
+            if self.has_steps and self._takes_together() and \
+                    isinstance(_spelled(key, self.ndim)[0], slice):
+                self._refuse(error, lib.sluice_defer_get, 0, ffi.NULL, 0, ffi.NULL)
+                with contextlib.suppress(Error):  # it is `error`
+                    self._file._call(lib.sluice_perform_gets)
+            else:
+                self._refuse(error, lib.sluice_get_selection, 0, ffi.NULL, 0, ffi.NULL)
+
+    def _take_steps(self, along: Sequence[Any], steps: Sequence[int]) -> np.ndarray:
+        """The same of several steps, in one collective call."""
+        counts = [a.count for a in along]
+        hull = np.empty([len(steps)] + counts, dtype=self.dtype)
+        read = self._to_read(hull)
+        selection = ffi.new("sluice_selection*", {"size": ffi.sizeof("sluice_selection")})
+        kept = [numbers([a.start for a in along]), numbers(counts)]
+        selection.start, selection.count = kept
+        code, first, each = type_of(read.dtype), address(read), read.strides[0]
+        place = ffi.cast("char*", first)
+        for at, step in enumerate(steps):
+            self._file._call(lib.sluice_defer_get, self._index, code, place + at * each,
+                             len(counts), selection, step)
+        self._file._call(lib.sluice_perform_gets)
+        hand_over(read, hull)
+        return hull[(slice(None),) + tuple(a.inside for a in along)]
 
     def _take(self, along: Sequence[Any], step: int) -> Any:
         if self.varying and step >= 0 and along:
@@ -260,18 +294,22 @@ class Variable:
         return self.shape[0]
 
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError(f"{self.name}: copy=False cannot be: its values are in the file")
         values = np.asarray(self[...])
         return values if dtype is None else values.astype(dtype)
 
     def __repr__(self) -> str:
-        return f"<sluice.Variable {self.name!r} {self.dtype} {self.shape}>"
+        what = f"{self.name!r} {self.dtype}"
+        if self._file.closed:
+            return f"<sluice.Variable {what} of {self._file!r}>"
+        return f"<sluice.Variable {what} {self.shape}>"
 
 
-def _without_step(key: Any, ndim: int) -> Any:
-    """The rest of an index whose first part was an integer step."""
-    parts = key if isinstance(key, tuple) else (key,)
-    if parts and parts[0] is not Ellipsis:
-        return parts[1:] or Ellipsis
-    # an ellipsis that stands for nothing or for leading dimensions: spell it out
-    given = len([part for part in parts if part is not Ellipsis])
-    return ((slice(None),) * (ndim - given) + tuple(p for p in parts if p is not Ellipsis))[1:]
+def _spelled(key: Any, ndim: int) -> List[Any]:
+    """The parts of an index, the first one that of the step, with slices for an ellipsis."""
+    parts = list(key) if isinstance(key, tuple) else [key]
+    dots = [at for at, part in enumerate(parts) if part is Ellipsis]
+    whole = [slice(None)] * (ndim - len(parts) + len(dots))
+    at = dots[0] if dots else len(parts)
+    return parts[:at] + whole + [part for part in parts[at:] if part is not Ellipsis]

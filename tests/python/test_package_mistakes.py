@@ -138,7 +138,7 @@ def test_a_variable_takes_no_more_options_than_its_name(tmp_path, of):
                  Code.EXISTS, ["put_rows rows", "(5, 3)"]),
                 (lambda: out.put_rows(of(out, "rows"), [0], np.ones((1, 3)), fil=1),
                  Code.INVALID_ARGUMENT, ["put_rows rows", "fil"]),
-                (lambda: out.put_joined(of(out, "few"), np.ones(1), varying=True),
+                (lambda: out.put_joined(of(out, "few"), np.ones(1), varying=False),
                  Code.INVALID_ARGUMENT, ["put_joined few", "varying"])):
             with fails(code, *words):
                 with out.step():

@@ -1,6 +1,7 @@
 """The package on several ranks: every rank runs every test, under mpirun."""
 
 import os
+import threading
 import time
 
 import numpy as np
@@ -295,6 +296,41 @@ def test_a_wrong_row_of_a_varying_step_is_an_error_on_all(folder):
         np.testing.assert_array_equal(f["few"][0, 5], np.ones(3))
 
 
+@pytest.mark.skipif(MPI.Query_thread() < MPI.THREAD_MULTIPLE, reason="MPI takes one thread")
+def test_threads_read_a_file_each_in_any_order(folder):
+    for name in "ab":
+        with sluice.open(folder / f"{name}.h5", "w", comm=COMM, **QUICK) as out, out.step():
+            out.put("x", mine(ord(name)), shape=(RANKS * EACH, 3), start=(RANK * EACH, 0))
+    found = []
+    with sluice.open(folder / "a.h5", comm=COMM, timeout_s=60) as a, \
+            sluice.open(folder / "b.h5", comm=COMM, timeout_s=60) as b:
+
+        def read(name, file):
+            for _ in range(10):
+                found.append((file["x"][0] == whole(ord(name))).all())
+
+        both = [threading.Thread(target=read, args=one) for one in (("a", a), ("b", b))]
+        for thread in both if RANK % 2 == 0 else reversed(both):
+            thread.start()
+        for thread in both:
+            thread.join()
+    assert found == [True] * 20
+
+
+@pytest.mark.skipif(RANKS == 1, reason="nobody else is there")
+def test_texts_of_other_widths_are_refused_with_what_to_do(folder):
+    with pytest.raises(sluice.Error, match=r'define\(\) it before, such as "S16"') as caught:
+        with sluice.open(folder / "texts.h5", "w", comm=COMM, **QUICK) as out, out.step():
+            text = np.array(["ab" * (1 + RANK)], "U12")
+            out.put("labels", text, shape=(RANKS,), start=(RANK,))
+    assert caught.value.code == Code.DIVERGENT
+    with sluice.open(folder / "texts.h5", "w", comm=COMM, **QUICK) as out, out.step():
+        out.define("labels", "S16", (RANKS,), steps=True)
+        out.put("labels", np.array(["ab" * (1 + RANK)]), start=(RANK,))
+    with sluice.open(folder / "texts.h5", comm=COMM) as f:
+        assert f["labels"][0].tolist() == ["ab" * (1 + rank) for rank in range(RANKS)]
+
+
 @pytest.mark.skipif(RANKS == 1, reason="nobody else is there")
 def test_a_step_that_fails_before_a_definition_lets_the_run_go_on(folder):
     with sluice.open(folder / "before.h5", "w", comm=COMM, **QUICK) as out:
@@ -342,6 +378,7 @@ WRONG_READS = {
     "step": lambda x, wrong: x.get("newest" if wrong else -1),
     "rows": lambda x, wrong: x.get_rows([0.5] if wrong else [0]),
     "index": lambda x, wrong: x[99 if wrong else 0],
+    "index of a range of steps": lambda x, wrong: x[:, 99 if wrong else 0],
 }
 
 
