@@ -8,8 +8,8 @@ from typing import Any, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from ._library import Code, Error, c_text, check, check_open, ffi, fortran_handle, is_alone, lib
-from ._library import free_because, line_of, reason, text_of
+from ._library import (Code, Error, OneHandle, c_text, check, check_open, ffi, fortran_handle,
+                       free_because, is_alone, lib, line_of, reason, text_of)
 from ._options import toml_of
 from ._types import address, as_ids, as_shape, numbers, storable, type_of
 
@@ -78,7 +78,7 @@ class Text:
         ffi.memmove(self._room, encoded + b"\0", len(encoded) + 1)
 
 
-class Checkpoint:
+class Checkpoint(OneHandle):
     """The state of a run and its file; a context manager that closes it (collective).
 
     Left by an exception it writes nothing more, and the other ranks' collective calls fail instead
@@ -139,6 +139,7 @@ class Checkpoint:
                  incremental: bool = False, **options: Any):
         self._handle = ffi.NULL
         self._memory: dict = {}  # what the library reads and writes, by its name
+        self._copies: dict = {}  # (array of the program, its copy in C's order), by its name
         self.path = os.fspath(path)
         lines = ffi.new("char[]", c_text(toml_of(options), "options"))
         folder = ffi.new("char[]", c_text(os.fsencode(scratch), "scratch"))
@@ -171,7 +172,8 @@ class Checkpoint:
         Args:
             name: Name in the file; "/" makes groups.
             data: The part, which save() reads and restore() writes in place: a writeable array of a
-                stored type, dense, or a part of one such as u[1:-1, 1:-1].
+                stored type, dense, or a part of one such as u[1:-1, 1:-1]. Of one in another
+                order, such as Fortran's, the package keeps a copy in C's order.
             shape: Shape of the whole array. Default: that of data.
             start: First element of the part. Default: zeros.
 
@@ -180,7 +182,7 @@ class Checkpoint:
                 stored as another), INVALID_ARGUMENT, UNSUPPORTED (other gaps than ghost cells),
                 OUT_OF_BOUNDS.
         """
-        memory = _writable(name, data)
+        memory = _in_c_order(_writable(name, data))
         extents = as_shape(memory.shape if shape is None else shape)
         starts = (0,) * memory.ndim if start is None else as_shape(start)
         if len(extents) != memory.ndim or len(starts) != memory.ndim:
@@ -193,6 +195,9 @@ class Checkpoint:
         self._add(name, memory, lib.sluice_checkpoint_array_selection(
             self._handle, c_text(name, "checkpoint"), type_of(memory.dtype), address(memory),
             len(extents), numbers(extents), selection))
+        self._copies.pop(name, None)
+        if memory is not data:
+            self._copies[name] = (data, memory)
 
     def rows(self, name: str, ids: Any, data: np.ndarray, shape: Any) -> None:
         """Registers rows of an array of all ranks, by global index. Local.
@@ -306,7 +311,10 @@ class Checkpoint:
                 restore, or one after a save).
         """
         taken = ffi.new("sluice_restored*", {"size": ffi.sizeof("sluice_restored")})
+        self._fill_copies()  # what is not restored stays as it is
         check(lib.sluice_checkpoint_restore(self._handle, taken))
+        for data, memory in self._copies.values():
+            data[...] = memory
         return Restored(taken.number, taken.time, taken.ranks, _lines(taken.why),
                         _lines(taken.kept))
 
@@ -328,6 +336,7 @@ class Checkpoint:
             Error: TIMEOUT, MPI; with stop_on_failed_save whatever it meets.
         """
         done = ffi.new("sluice_saved*", {"size": ffi.sizeof("sluice_saved")})
+        self._fill_copies()
         check(lib.sluice_checkpoint_save(self._handle, float(time), done))
         return Saved(done.number, done.seconds, text_of(done.why))
 
@@ -368,6 +377,11 @@ class Checkpoint:
         """
         check(lib.sluice_checkpoint_close(self._handle))
         self._memory.clear()
+        self._copies.clear()
+
+    def _fill_copies(self) -> None:
+        for data, memory in self._copies.values():
+            memory[...] = data
 
     def _answer(self, call: Any) -> bool:
         place = ffi.new("int32_t*")
@@ -406,6 +420,15 @@ def _writable(name: str, data: Any) -> np.ndarray:
                     f"checkpoint: {name}: {data.dtype} is stored as {storable(data.dtype)}: "
                     "register an array of that type")
     return data
+
+
+def _in_c_order(data: np.ndarray) -> np.ndarray:
+    """`data`, or a copy of it where it is dense, but its dimensions have another order in memory.
+    Of those the library knows nothing."""
+    order = np.argsort(data.strides, kind="stable")[::-1]
+    if data.flags.c_contiguous or not data.transpose(order).flags.c_contiguous:
+        return data
+    return np.ascontiguousarray(data)
 
 
 def _lines(text: Any) -> Tuple[str, ...]:

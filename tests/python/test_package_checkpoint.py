@@ -233,3 +233,29 @@ def test_signals_end_a_run(tmp_path):
         signal.raise_signal(signal.SIGUSR1)
         assert state.due() and state.ending and state.drain(1) and state.save(1)
     assert signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL
+
+
+@pytest.mark.parametrize("order", [(1, 0, 2), (2, 1, 0)])
+def test_arrays_in_another_order_of_memory_come_back(tmp_path, order):
+    path = tmp_path / "state.h5"
+    values = np.arange(24.0).reshape(2, 3, 4)
+
+    def field(scale):
+        memory = np.empty([values.shape[n] for n in order]).transpose(np.argsort(order))
+        memory[...] = scale * values
+        assert memory.shape == values.shape and not memory.flags.c_contiguous
+        return memory
+
+    with sluice.Checkpoint(path) as state:
+        u = field(1)
+        state.array("u", u)
+        assert not state.restore() and (u == values).all()
+        state.save(0.0)
+        u += 1
+        state.save(1.0)
+    with sluice.Checkpoint(path) as state:
+        u = field(0)
+        state.array("u", u)
+        assert state.restore().number == 2 and (u == values + 1).all()
+    with h5py.File(path) as f:
+        np.testing.assert_array_equal(f["u"][-1], values + 1)
