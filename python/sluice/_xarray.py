@@ -22,6 +22,9 @@ class _Lazy(BackendArray):
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC,
                                                   self._read)
 
+    def __deepcopy__(self, memo: Any) -> "_Lazy":
+        return self  # it does not change
+
     def _read(self, key: Any) -> np.ndarray:
         return np.asarray(self.variable[self._fixed(key)])
 

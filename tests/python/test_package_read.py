@@ -203,6 +203,7 @@ def test_to_xarray(path):
         values = np.arange(5 * 84.0).reshape(5, 7, 4, 3)
         np.testing.assert_array_equal(data["x"].isel(step=-1, x_0=slice(2, 5)), values[-1, 2:5])
         np.testing.assert_array_equal(data["x"][::2, [1, 3], 0].values, values[::2, [1, 3], 0])
+        assert float(data.copy(deep=True)["x"].sum()) == values.sum()
         assert float(data["x"].sum()) == values.sum()
 
 
