@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "codec/checksum.hpp"
+#include "commit/publish/damage.hpp"
 #include "commit/publish/in_place.hpp"
 #include "commit/publish/journal_format.hpp"
 #include "commit/publish/journal_runs.hpp"
@@ -316,6 +317,7 @@ Committed open_committed(storage::Storage& storage, const std::string& given_pat
   constexpr int most_tries = 100;
   constexpr int most_misfits = 3;  // a sector read while it was written matches neither
   std::unique_ptr<storage::File> file;
+  const double end_s = model::now_s() + 10;
   int misfits = 0;
   double lost_since_s = 0;
   for (int tries = 0; tries < most_tries; ++tries) {
@@ -325,11 +327,13 @@ Committed open_committed(storage::Storage& storage, const std::string& given_pat
     moment.journal = journal_bytes(storage, path);
     std::unique_ptr<storage::File> next;
     std::exception_ptr failure;
+    Code failed = Code::ok;
     bool is_misfit = false;
     try {
       try_committed(storage, path, load, moment, next);
     } catch (const Error& e) {
       failure = std::current_exception();
+      failed = e.code();
       is_misfit = e.code() == Code::changed_outside && ++misfits < most_misfits;
     }
     file = std::move(next);  // the previous one had to outlive what was loaded from it
@@ -339,7 +343,11 @@ Committed open_committed(storage::Storage& storage, const std::string& given_pat
     // While nothing is put in place, a record of the journal stays what was read by it.
     const std::vector<std::byte> journal =
         is_misfit ? std::vector<std::byte>() : journal_bytes(storage, path);
-    if (!is_misfit && (moment.journal == journal || has_stayed(storage, path, moment, journal))) {
+    // Beside a writer, a failure counts only where the file stays as it is.
+    const bool may_pass = failure && is_of_content(failed) && model::now_s() < end_s &&
+                          moment_of(storage, path) != began;
+    if (!is_misfit && !may_pass &&
+        (moment.journal == journal || has_stayed(storage, path, moment, journal))) {
       if (failure) {
         std::rethrow_exception(failure);
       }

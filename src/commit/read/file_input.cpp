@@ -24,4 +24,17 @@ FileInput::FileInput(exec::Transport& ranks, storage::Storage& place, const std:
   options.budget_bytes = in.get<std::uint64_t>();
 }
 
+bool FileInput::follow(bool may_follow) const {
+  auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
+    const bool has_followed = may_follow && root->follow();
+    out.put(has_followed);
+    out.put(has_followed ? root->journal() : std::vector<std::byte>{});
+  });
+  const bool has_followed = in.get<bool>();
+  if (has_followed) {
+    source->follow(in.get_vector<std::byte>());
+  }
+  return has_followed;
+}
+
 }  // namespace sluice::commit

@@ -24,6 +24,10 @@ struct FileInput {
   FileInput(const FileInput&) = delete;
 
   const std::string& path() const noexcept { return view.contents().path; }
+  /// Collective. Reads the file's metadata again, for what is read from now on, if it was changed
+  /// since; the view stays, and is of a part of the file then. False, on every rank: it was not, or
+  /// it has another content; or `may_follow` is false on rank 0.
+  bool follow(bool may_follow) const;
 
   exec::Transport& transport;
   storage::Storage& storage;

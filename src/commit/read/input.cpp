@@ -5,6 +5,7 @@
 
 #include "commit/publish/parts_files.hpp"
 #include "commit/read/agreement.hpp"
+#include "commit/read/beside_writer.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/lengths.hpp"
 
@@ -125,7 +126,11 @@ void Input::get_rows(std::uint32_t variable, std::uint64_t step, std::span<const
 }
 
 const Located& Input::locate(const Wanted& wanted) {
-  return reader_.locator().locate({&wanted, 1}).front();
+  const Located* located = nullptr;
+  beside_writer(file_, reader_.locator(), [&] {
+    located = &reader_.locator().locate({&wanted, 1}).front();
+  });
+  return *located;
 }
 
 }  // namespace sluice::commit

@@ -146,6 +146,11 @@ void Locator::forget_many() noexcept {
   }
 }
 
+void Locator::forget() noexcept {
+  located_.clear();
+  encoded_.reset();
+}
+
 const Located& Locator::locate_encoded(const Wanted& wanted) {
   if (!encoded_ || !encoded_->answers(wanted)) {
     auto in =

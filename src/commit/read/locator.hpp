@@ -53,6 +53,8 @@ class Locator {
   void complete(std::size_t i);
   /// Local. Forgets what was located if there were many records.
   void forget_many() noexcept;
+  /// Local. Forgets what was located.
+  void forget() noexcept;
   /// Collective. The same for a compressed variable, whose tiles differ in size.
   const Located& locate_encoded(const Wanted& wanted);
 

@@ -118,7 +118,17 @@ bool RootCatalog::follow() {
     const auto same_name = [](const layout::StoredVariable& a, const layout::StoredVariable& b) {
       return a.definition.name == b.definition.name;
     };
-    return next.commits().size() >= old.commits().size() &&
+    const auto same_commit = [](const CommitRow& a, const CommitRow& b) {
+      return a.step == b.step && a.modified_ns == b.modified_ns;
+    };
+    const auto keeps_steps = [&](const CommitRow& row) {
+      return row.step == CommitRow::no_step || row.step >= old.steps();
+    };
+    return next.commits().size() >= old.commits().size() && next.steps() >= old.steps() &&
+           std::all_of(next.commits().begin() + static_cast<std::ptrdiff_t>(old.commits().size()),
+                       next.commits().end(), keeps_steps) &&
+           std::equal(old.commits().begin(), old.commits().end(), next.commits().begin(),
+                      same_commit) &&
            next.variables().size() >= old.variables().size() &&
            std::equal(old.variables().begin(), old.variables().end(), next.variables().begin(),
                       same_name);
@@ -139,6 +149,7 @@ bool RootCatalog::follow() {
   }
   catalog_ = std::move(next);  // the old catalog before the file that it reads from
   file_ = std::move(committed.file);
+  journal_ = std::move(committed.journal);
   moment_ = committed.moment;
   loaded_ = ~std::size_t{0};
   by_step_.clear();

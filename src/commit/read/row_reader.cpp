@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "commit/read/agreement.hpp"
+#include "commit/read/beside_writer.hpp"
 #include "commit/read/parts_input.hpp"
 #include "exec/device_memory.hpp"
 #include "exec/rows/rows.hpp"
@@ -68,6 +69,13 @@ void RowReader::get_rows(const RowsRequest& request, std::exception_ptr failure)
   const Wanted which{request.variable, request.step, model::whole(shape)};
   const GetRequest all{which.variable, which.step, which.region, {}};
   common_regions(file_.transport, view, {&all, 1}, failure);
+  beside_writer(file_, locator_, [&] { read_rows(request, which); });
+}
+
+void RowReader::read_rows(const RowsRequest& request, const Wanted& which) {
+  const InputVariable& variable = file_.view[which.variable];
+  const model::Definition& d = variable.definition;
+  const Dims& shape = which.region.count;
   exec::RowSource source{d.name, shape[0], shape.without_front().volume() * d.type.bytes, 1, {}};
   if (variable.number_in_set) {
     source.read = [&](std::uint64_t first, std::uint64_t count, std::span<std::byte> out) {

@@ -43,6 +43,8 @@ class RowReader {
   void get_rows(const RowsRequest& request, std::exception_ptr failure);
 
  private:
+  /// Collective. `which`: all rows.
+  void read_rows(const RowsRequest& request, const Wanted& which);
   /// How rows are read from tiles, which must outlive the result.
   void read_encoded_rows(const Located& located, exec::RowSource& source);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "commit/read/agreement.hpp"
+#include "commit/read/beside_writer.hpp"
 #include "commit/read/root_reading.hpp"
 #include "exec/cores.hpp"
 #include "exec/read/encoded_read.hpp"
@@ -110,6 +111,12 @@ SelectionReader::SelectionReader(const FileInput& file)
 std::vector<std::optional<Box>> SelectionReader::get(std::span<const GetRequest> requests,
                                                      const std::exception_ptr& failure) {
   auto regions = common_regions(file_.transport, file_.view, requests, failure);
+  beside_writer(file_, locator_, [&] { get_regions(requests, regions); });
+  return regions;
+}
+
+void SelectionReader::get_regions(std::span<const GetRequest> requests,
+                                  std::span<const std::optional<Box>> regions) {
   get_by_address(requests, regions);
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const InputVariable& variable = file_.view[requests[i].variable];
@@ -122,7 +129,6 @@ std::vector<std::optional<Box>> SelectionReader::get(std::span<const GetRequest>
       read_through_root(file_, checked_, buffers_.messages, requests[i]);
     }
   }
-  return regions;
 }
 
 void SelectionReader::get_by_address(std::span<const GetRequest> requests,

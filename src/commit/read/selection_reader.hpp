@@ -50,6 +50,8 @@ class SelectionReader {
     model::Box region;
     std::optional<std::vector<exec::CheckedPiece>> records;
   };
+  void get_regions(std::span<const GetRequest> requests,
+                   std::span<const std::optional<model::Box>> regions);
   /// Variables of which the ranks know addresses.
   void get_by_address(std::span<const GetRequest> requests,
                       std::span<const std::optional<model::Box>> regions);

@@ -9,6 +9,13 @@ namespace sluice::commit {
 SourceFile::SourceFile(storage::Storage& storage, std::string path, std::vector<std::byte> journal)
     : storage_(storage), path_(std::move(path)), journal_(std::move(journal)) {}
 
+void SourceFile::follow(std::vector<std::byte> journal) {
+  file_.reset();
+  common_file_.reset();
+  is_common_open_ = false;
+  journal_ = std::move(journal);
+}
+
 storage::File& SourceFile::file(const layout::Placement& placement) {
   if (!file_) {
     file_ = open_beside(storage_, path_, journal_);

@@ -17,6 +17,10 @@ class SourceFile {
   /// object.
   SourceFile(storage::Storage& storage, std::string path, std::vector<std::byte> journal);
 
+  /// Opens it again when it is needed, with another journal. Collective where it was opened
+  /// together.
+  void follow(std::vector<std::byte> journal);
+
   /// Local. The file to which the addresses of `placement` refer.
   storage::File& file(const layout::Placement& placement);
   /// Collective. The same file on ranks that read; nullptr elsewhere. They open it together if the
