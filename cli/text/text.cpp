@@ -6,12 +6,17 @@
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <fmt/format.h>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
 #include <unistd.h>
 
 #include "model/name.hpp"
+#include "storage/endings.hpp"
+#include "storage/lease_record.hpp"
 
 namespace sluice::cli {
 
@@ -84,9 +89,18 @@ std::string date_text(std::int64_t ns_since_1970) {
 }
 
 std::string unfinished_text(const std::string& path) {
-  return fmt::format(
-      "  being written, or its writer ended without closing it (then: sluice recover {})\n",
-      printable(path));
+  std::error_code none;
+  const auto real = std::filesystem::weakly_canonical(path, none);
+  const std::optional<bool> is_written =
+      storage::is_holder_running(storage::lease_path(none ? path : real.string()));
+  if (!is_written) {
+    return fmt::format(
+        "  being written, or its writer ended without closing it (then: sluice recover {})\n",
+        printable(path));
+  }
+  return *is_written ? "  being written\n"
+                     : fmt::format("  its writer ended without closing it: sluice recover {}\n",
+                                   printable(path));
 }
 
 namespace {

@@ -5,6 +5,8 @@ import os
 import random
 import shutil
 import struct
+import subprocess
+import time
 import unittest
 
 import h5py
@@ -359,6 +361,25 @@ class Unreadable(unittest.TestCase):
             self.assertIn(what, result.stderr)
         result = sluice("verify", "none.h5", ranks=3)
         self.assertEqual((result.returncode, len(said(result))), (BAD_INPUT, 1))
+
+    def test_a_file_that_is_written_and_one_that_a_killed_writer_left(self):
+        target = new_path()
+        writer = subprocess.Popen([os.environ["SLUICE_SLOW_WRITER"], target, "1000", "50"])
+        try:
+            until = time.monotonic() + 30
+            while not os.path.exists(target) and time.monotonic() < until:
+                time.sleep(0.02)
+            running = {verb: sluice(verb, target).stdout for verb in ("verify", "ls")}
+        finally:
+            writer.kill()
+            writer.wait(60)
+        for verb, text in running.items():
+            self.assertIn("\n  being written\n", text)
+            left = sluice(verb, target).stdout
+            self.assertIn(f"\n  its writer ended without closing it: sluice recover {target}\n",
+                          left)
+        self.assertEqual(sluice("recover", target).returncode, FINE)
+        self.assertNotIn("its writer", sluice("verify", target).stdout)
 
     def test_several_files(self):
         damaged = copy("spins.h5")
