@@ -112,7 +112,19 @@ void SharedMemory::map(std::uint64_t mapped_bytes) {
   ::madvise(at, mapped_bytes, MADV_HUGEPAGE);  // a hint: if it is refused, small pages are used
 }
 
-/// The mapping begins with the header, whose nonce verifies the memory for a process that attaches.
+/// The mapping begins with the header: a nonce, which verifies the memory for a process that
+/// attaches, and how many use it.
+std::atomic_ref<std::uint32_t> SharedMemory::users() const noexcept {
+  return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(mapping_ + sizeof key_.nonce));
+}
+
+bool SharedMemory::claim(std::uint32_t users) noexcept {
+  std::uint32_t nobody = 0;
+  return this->users().compare_exchange_strong(nobody, users);
+}
+
+void SharedMemory::leave() noexcept { --users(); }
+
 void SharedMemory::make_room(std::uint64_t first, std::uint64_t last) {
   const std::uint64_t from = first / page_bytes() * page_bytes();
   if (from >= last) {

@@ -48,6 +48,11 @@ class SharedMemory {
   /// Several processes and threads may call it, also while others use the memory. Error no_space.
   bool reserve_huge_page(std::uint64_t at);
 
+  /// Of all processes that have the memory, for memory that outlives its use: if nobody uses it,
+  /// `users` do from here on, each of which calls leave() once. False: it is used.
+  bool claim(std::uint32_t users) noexcept;
+  void leave() noexcept;
+
   const Key& key() const noexcept { return key_; }
   /// Aligned to pages.
   std::byte* data() const noexcept { return data_; }
@@ -57,6 +62,7 @@ class SharedMemory {
   SharedMemory(int descriptor, std::uint64_t bytes);
   void map(std::uint64_t mapped_bytes);
   void make_room(std::uint64_t first, std::uint64_t last);
+  std::atomic_ref<std::uint32_t> users() const noexcept;
 
   int descriptor_;
   std::atomic<bool> is_refused_huge_{false};  ///< for good

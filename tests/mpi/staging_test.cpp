@@ -124,6 +124,43 @@ TEST_F(StagingOfRanks, RingsOfEveryShapeShareIt) {
   write_and_read("pieces", 3, Shape{61, 6007});
 }
 
+// All ranks have the memory of the closed file idle, and each half of them opens a file of its own,
+// beside files of all.
+TEST_F(StagingOfRanks, FilesOfOtherCommunicatorsThatAreOpenHaveOthers) {
+  options_.strategy = "forward";
+  const Shape shape = {64, 333};
+  write_and_read("before", 1, shape);
+  MPI_Comm comm = MPI_COMM_NULL;
+  const int half = all_->rank() / 2;
+  MPI_Comm_split(MPI_COMM_WORLD, half, all_->rank(), &comm);
+  const auto ranks = exec::make_mpi(comm, 60);
+  const std::string path = folder_ + "/half" + std::to_string(half);
+  const model::Box mine = slab(shape, ranks->rank(), ranks->size());
+  constexpr std::uint64_t steps = 20;
+  const std::uint64_t first_key = half == 0 ? 0 : 100;
+  {
+    File out(detail::open_on(*ranks, storage::make_posix(), path, Mode::write, options_));
+    const Variable v = out.define<double>("v", shape, {.steps = true});
+    for (std::uint64_t s = 0; s < steps; ++s) {
+      write_and_read("beside", 1, shape);
+      Giver<double> giver;
+      Step step = out.begin_step();
+      giver.put(step, v, s + first_key, shape, mine);
+      step.end();
+    }
+    out.close();
+  }
+  ranks->barrier();
+  {
+    File in(detail::open_on(*ranks, storage::make_posix(), path, Mode::read, options_));
+    ASSERT_EQ(in.steps(), steps);
+    for (std::uint64_t s = 0; s < steps; ++s) {
+      expect_values<double>(in, "v", s + first_key, shape, mine, s);
+    }
+  }
+  MPI_Comm_free(&comm);
+}
+
 TEST_F(StagingOfRanks, IsGivenBackAfterAWhile) {
   exec::StagingPool::of_process().make_room(exec::PooledMemory::all_bytes(), 0);
   all_->barrier();

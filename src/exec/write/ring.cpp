@@ -110,6 +110,7 @@ Ring::Ring(std::unique_ptr<RingMemory> memory, const RingShape& shape, std::size
 }
 
 void Ring::give_back(double idle_s) {
+  memory_->leave();
   StagingPool::of_process().give_back(std::move(memory_), idle_s);
 }
 

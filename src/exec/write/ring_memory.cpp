@@ -50,16 +50,20 @@ std::unique_ptr<RingMemory> RingMemory::choose(const std::function<Need(std::uin
                                                std::uint64_t budget_bytes, std::size_t ranks,
                                                Choice& choice) {
   choice.need = fit(std::numeric_limits<std::uint64_t>::max());
-  auto memory = StagingPool::of_process().take<RingMemory>(
-      [&](const RingMemory& idle) { return idle.bytes() >= choice.need.bytes; });
+  const auto users = static_cast<std::uint32_t>(ranks);
+  auto memory = StagingPool::of_process().take<RingMemory>([&](const RingMemory& idle) {
+    return idle.bytes() >= choice.need.bytes && idle.memory_->claim(users);
+  });
   choice.is_new = !memory;
   if (memory) {
+    memory->is_used_ = true;
     memory->make_room(memory->data(), choice.need.head_bytes);
     std::memset(memory->data(), 0, choice.need.head_bytes);
   } else {
     drop_idle_rings();
     choice.need = fit(room_beside_others(choice.need.bytes / ranks, budget_bytes));
     memory = std::make_unique<RingMemory>(SharedMemory::make(choice.need.bytes), ranks);
+    memory->is_used_ = memory->memory_->claim(users);
   }
   choice.key = memory->memory_->key();
   return memory;
@@ -87,6 +91,7 @@ std::unique_ptr<RingMemory> RingMemory::share(Transport& transport,
         drop_idle_rings();
         memory = std::make_unique<RingMemory>(SharedMemory::attach(choice.key), ranks);
       }
+      memory->is_used_ = true;
       reserve_part(transport, *memory->memory_,
                    SharedMemory::makes_room_in_parts() ? choice.need.head_bytes : memory->bytes());
     });
@@ -97,6 +102,12 @@ std::unique_ptr<RingMemory> RingMemory::share(Transport& transport,
     return nullptr;
   }
   return memory;
+}
+
+void RingMemory::leave() noexcept {
+  if (std::exchange(is_used_, false) && process_.is_here()) {
+    memory_->leave();
+  }
 }
 
 void RingMemory::make_room(const void* first, std::uint64_t length) {

@@ -1,7 +1,9 @@
 // The memory of a ring, as one rank has it; it outlives the ring in the pool of the process.
 //
 // Invariants: a rank touches only what it has made room for; every rank keeps its own mapping, and
-// memory is given back to the system when the last of them is.
+// memory is given back to the system when the last of them is. It is of one ring at a time: the
+// ranks that share a ring may be others than those that shared the last one, and each of those has
+// the memory, idle in its pool. So it is chosen again only when all of them have left it.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +13,7 @@
 
 #include "exec/transport/transport.hpp"
 #include "exec/write/staging.hpp"
+#include "storage/own_process.hpp"
 #include "storage/shared_memory.hpp"
 
 namespace sluice::exec {
@@ -19,6 +22,7 @@ class RingMemory final : public PooledMemory {
  public:
   /// `ranks`: that share it.
   RingMemory(std::shared_ptr<storage::SharedMemory> memory, std::size_t ranks);
+  ~RingMemory() override { leave(); }
 
   /// What a ring needs of it.
   struct Need {
@@ -41,6 +45,8 @@ class RingMemory final : public PooledMemory {
   /// Does make_room() use whole huge pages from here on, where there are any? The disk takes long
   /// writes from them sooner, and to make room takes less time.
   void prefer_huge_pages(bool does) noexcept { prefers_huge_ = does; }
+  /// This rank does not use it any more: the last of them lets another ring have it.
+  void leave() noexcept;
 
  private:
   struct Choice;
@@ -52,6 +58,8 @@ class RingMemory final : public PooledMemory {
   const std::shared_ptr<storage::SharedMemory> memory_;
   std::vector<bool> has_room_;  ///< by parts
   bool prefers_huge_ = false;
+  bool is_used_ = false;  ///< counted by SharedMemory::claim()
+  const storage::OwnProcess process_;
 };
 
 }  // namespace sluice::exec
