@@ -397,7 +397,8 @@ contains
 
   !> Brings the newest good checkpoint back into the registered memory. Collective; once, before the
   !> first save. A checkpoint is good if every registered value can be read and matches its
-  !> checksum. Where there is no file, the memory stays as it is.
+  !> checksum. Where there is no file, the memory stays as it is. After an error save does not
+  !> replace what is there.
   !>
   !> - `number`: which one was taken, from 1; 0: there was none
   !> - `time`: what save got
@@ -434,6 +435,11 @@ contains
   !> `scratch`: on that of the nodes); with strategy forward when the memory may change again. The
   !> next save or drain then waits for the rest, and while ending is true it drains by itself. A
   !> failure leaves the checkpoints before it.
+  !>
+  !> Without restore the first one replaces the checkpoints of the file; a file that holds none is
+  !> not replaced (the failure is `exists`). After a restore that failed, the failure is
+  !> `wrong_state` as long as the file is there: choose another name, restore what is there, or
+  !> replace it by a new sluice_checkpoint whose first call of the file is save.
   !>
   !> - `time`: stored with it, in the simulation's unit
   !> - `number`: of the checkpoint; 0: it could not be written

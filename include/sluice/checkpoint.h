@@ -248,7 +248,8 @@ SLUICE_API int sluice_checkpoint_bytes(sluice_checkpoint* checkpoint, const char
  *
  * Collective; once, before the first sluice_checkpoint_save(). A checkpoint is good if every
  * registered value can be read and matches its checksum. Where there is no file, the memory stays
- * as it is, and the number is 0. After a failure the memory may hold parts of a checkpoint.
+ * as it is, and the number is 0. After a failure the memory may hold parts of a checkpoint, and
+ * sluice_checkpoint_save() does not replace what is there.
  * @param checkpoint  an open checkpoint
  * @param restored    receives what was taken; may be NULL
  * @return a code of sluice_open_comm(), or a listed code
@@ -266,9 +267,12 @@ SLUICE_API int sluice_checkpoint_restore(sluice_checkpoint* checkpoint, sluice_r
  * Collective. It returns when the checkpoint is on stable storage (with `scratch`: on that of the
  * nodes); with strategy `forward` when the memory may change again. The next save or
  * sluice_checkpoint_drain() then waits for the rest, and while sluice_checkpoint_ending() gives 1
- * it drains by itself. A failure leaves the checkpoints before it. The first save replaces a file
- * of which nothing was restored. After a restore it goes on behind the checkpoint that was taken,
- * and drops newer ones, which were damaged.
+ * it drains by itself. A failure leaves the checkpoints before it. Without a restore the first save
+ * replaces the checkpoints of the file; a file that holds none is not replaced (the failure is
+ * SLUICE_ERROR_EXISTS). After a restore it goes on behind the checkpoint that was taken, and drops
+ * newer ones, which were damaged. After a restore that failed, the failure is
+ * SLUICE_ERROR_WRONG_STATE as long as the file is there: choose another name, restore what is
+ * there, or replace it by a new handle whose first call of the file is this one.
  * @param checkpoint  an open checkpoint
  * @param time        stored with it, in the simulation's unit
  * @param saved       receives what was done; may be NULL

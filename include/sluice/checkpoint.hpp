@@ -259,7 +259,8 @@ class Checkpoint {
   /// the first save().
   ///
   /// A checkpoint is good if every registered value can be read and matches its checksum. Where
-  /// there is no file, the memory stays as it is. After an Error it may hold parts of a checkpoint.
+  /// there is no file, the memory stays as it is. After an Error it may hold parts of a checkpoint,
+  /// and save() does not replace what is there.
   /// @return what was taken; false where there is no file
   /// @throws Error `damaged` (no checkpoint in the file is good), `format` (the file holds no
   ///         checkpoints), `not_found`, `type_mismatch`, `invalid_argument` (the file holds
@@ -283,10 +284,14 @@ class Checkpoint {
   ///
   /// It returns when the checkpoint is on stable storage (with CheckpointOptions::scratch: on that
   /// of the nodes); with strategy `forward` when the memory may change again. The next save() or
-  /// drain() then waits for the rest, and while ending() it drains by itself. The first one
-  /// replaces a file of which nothing was restored. After restore() it goes on behind the
-  /// checkpoint that was taken, and drops newer ones, which were damaged. A failure leaves the
-  /// checkpoints before it, and is the same on every rank.
+  /// drain() then waits for the rest, and while ending() it drains by itself. A failure
+  /// leaves the checkpoints before it, and is the same on every rank.
+  ///
+  /// Without restore() the first one replaces the checkpoints of the file; a file that holds none
+  /// is not replaced (the failure is `exists`). After restore() it goes on behind the checkpoint
+  /// that was taken, and drops newer ones, which were damaged. After a restore() that failed, the
+  /// failure is `wrong_state` as long as the file is there: choose another name, restore what is
+  /// there, or replace it by a new Checkpoint whose first call of the file is save().
   /// @param time  stored with it, in the simulation's unit
   /// @return what was done; false where it could not be written (OnFailedSave::report)
   /// @throws Error `timeout`, `mpi`, after which the ranks no longer agree; with OnFailedSave::stop

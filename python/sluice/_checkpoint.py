@@ -299,7 +299,8 @@ class Checkpoint(OneHandle):
         """Brings the newest good checkpoint back into the registered memory. Collective.
 
         Once, before the first save(). A checkpoint is good if every registered value can be read
-        and matches its checksum. Where there is no file, the memory stays as it is.
+        and matches its checksum. Where there is no file, the memory stays as it is. After an
+        Error save() does not replace what is there.
 
         Returns:
             Restored: What was taken; false where there is no file.
@@ -325,6 +326,11 @@ class Checkpoint(OneHandle):
         with strategy="forward" when the memory may change again. The next save() or drain() then
         waits for the rest, and while `ending` is true it drains by itself. A failure leaves the
         checkpoints before it.
+
+        Without restore() the first one replaces the checkpoints of the file; a file that holds none
+        is not replaced (the failure is EXISTS). After a restore() that failed, the failure is
+        WRONG_STATE as long as the file is there: choose another name, restore what is there, or
+        replace it by a new Checkpoint whose first call of the file is save().
 
         Args:
             time: Stored with it, in the simulation's unit.

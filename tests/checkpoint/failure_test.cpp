@@ -243,6 +243,87 @@ TEST(Failure, AFirstSaveThatFailsReplacesNothing) {
   expect_restored(2, storage, 2, 11, 3);
 }
 
+/// Saves without restore(), or after one that fails with `code` where it is not ok.
+void expect_refused(const std::shared_ptr<storage::Storage>& storage, const std::string& name,
+                    Code code, const std::vector<std::string>& words) {
+  on_ranks(2, [&](exec::Transport& transport) {
+    CheckpointOptions options;
+    options.file.log = Log::off;
+    Checkpoint checkpoint = open_checkpoint(transport, storage, options);
+    double x = 0;
+    checkpoint.value(name, x);
+    if (code != Code::ok) {
+      try {
+        checkpoint.restore();
+        ADD_FAILURE() << "it restored something";
+      } catch (const Error& e) {
+        EXPECT_EQ(e.code(), code) << e.what();
+      }
+    }
+    for (int save = 0; save < 2; ++save) {
+      const Saved saved = checkpoint.save(1);
+      EXPECT_FALSE(saved);
+      for (const std::string& word : words) {
+        EXPECT_NE(saved.why.find(word), std::string::npos) << saved.why;
+      }
+    }
+    checkpoint.close();
+  });
+}
+
+TEST(Failure, ARestoreThatFailedIsNotFollowedByASaveOverIt) {
+  const auto storage = storage::make_memory();
+  save_keys(3, storage, {10, 11});
+  const std::vector<std::string> words{"state.h5: save", "restore() failed", "another name"};
+  expect_refused(storage, "cuont", Code::not_found, words);
+  expect_refused(storage, "count", Code::type_mismatch, words);
+  expect_restored(2, storage, 2, 11, 3);
+  on_ranks(2, [&](exec::Transport& transport) {  // the remedy that it names
+    Checkpoint checkpoint = open_checkpoint(transport, storage);
+    double x = 0;
+    checkpoint.value("cuont", x);
+    EXPECT_EQ(checkpoint.save(1).number, 1u);
+    checkpoint.close();
+  });
+}
+
+TEST(Failure, ARestoreThatWasMendedIsFollowedBySaves) {
+  const auto storage = storage::make_memory();
+  save_keys(3, storage, {10, 11});
+  on_ranks(2, [&](exec::Transport& transport) {
+    Checkpoint checkpoint = open_checkpoint(transport, storage);
+    RankState state(transport.rank(), transport.size());
+    state.add_to(checkpoint, OnOtherRanks::refuse);
+    EXPECT_THROW(checkpoint.restore(), Error);
+    state.add_to(checkpoint, OnOtherRanks::keep);
+    EXPECT_EQ(checkpoint.restore().number, 2u);
+    state.set(12);
+    EXPECT_EQ(checkpoint.save(6).number, 3u);
+    checkpoint.close();
+  });
+  expect_restored(2, storage, 3, 12, 2);
+}
+
+TEST(Failure, AFileOfOtherThingsIsNotReplaced) {
+  const auto storage = storage::make_memory();
+  const auto expect_kept = [&] {
+    const auto was = storage->contents(state_path);
+    expect_refused(storage, "x", Code::format, {"restore() failed", "another name"});
+    expect_refused(storage, "x", Code::ok, {"holds no checkpoints", "another name"});
+    EXPECT_EQ(storage->contents(state_path), was);
+  };
+  on_ranks(2, [&](exec::Transport& transport) {
+    File other = open_file(transport, storage, state_path, Mode::write, {});
+    const double value = 2.5;
+    other.put(other.define<double>("x", {2}), &value,
+              {.start = {static_cast<std::uint64_t>(transport.rank())}, .count = {1}});
+    other.close();
+  });
+  expect_kept();
+  storage->put(state_path, std::vector<std::byte>(5000, std::byte{'t'}));
+  expect_kept();
+}
+
 TEST(Failure, EveryCallOfASaveMayFail) {
   fail_each_call(with(2), EIO, false);
   fail_each_call(with(0), EIO, false);

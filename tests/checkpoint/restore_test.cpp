@@ -185,6 +185,15 @@ TEST(Restore, WhatDoesNotFitIsSaid) {
   expect_everywhere(restore_as(2, [](P c, double* x, int) { c.bytes("generator", x, 12); }),
                     Code::unsupported,
                     {"\"generator\"", "3 ranks", "dealt to 2", "restart on 3 ranks"});
+  for (const std::uint64_t bytes : {8, 16}) {  // of 12: part of them would be a wrong state
+    const std::string shape = "{3, " + std::to_string(bytes) + "}";
+    expect_everywhere(restore_as(3, [=](P c, double* x, int) { c.bytes("generator", x, bytes); }),
+                      Code::invalid_argument, {"state.h5", "\"generator\"", shape, "{3, 12}"});
+  }
+  for (const int ranks : {2, 3}) {
+    expect_everywhere(restore_as(ranks, [](P c, double* x, int) { c.bytes("genrator", x, 12); }),
+                      Code::not_found, {"state.h5", "no bytes \"genrator\" in the file"});
+  }
   expect_everywhere(restore_as(3,
                                [](P c, double* x, int rank) {
                                  c.array("field", x, {12, 5}, {.start = {0, rank == 1 ? 9u : 0u}});

@@ -9,7 +9,6 @@
 #include "api/checkpoint/names.hpp"
 #include "api/messages.hpp"
 #include "model/clock.hpp"
-#include "storage/endings.hpp"
 
 namespace sluice::detail {
 
@@ -96,91 +95,6 @@ std::unique_ptr<FileImpl> CheckpointImpl::open(Mode mode, const Options& options
 void CheckpointImpl::add(Registered thing) {
   require_open("register");
   state_.add(std::move(thing), has_saved_);
-}
-
-// -- restoring ------------------------------------------------------------------------------------
-
-/// Collective. A store that was being replaced when its writer died counts as there.
-bool CheckpointImpl::is_there() {
-  const auto message = exec::on_root(*transport_, [&] {
-    const bool there = storage_->exists(path_) || storage_->exists(path_ + storage::old_ending);
-    return std::vector<std::byte>{std::byte{there}};
-  });
-  return message.front() != std::byte{0};
-}
-
-Restored CheckpointImpl::restore() {
-  require_open("restore");
-  if (file_ || last_number_ != 0) {
-    throw Error(Code::wrong_state, path_ +
-                                       ": restore: after a save or another restore(): call it "
-                                       "once, at the start");
-  }
-  if (!is_there()) {
-    return {};
-  }
-  std::optional<std::string> lost;
-  if (options_.file.parts_dir.empty()) {
-    lost = bring_home(*transport_, *storage_, path_, scratch_ ? scratch_->folder() : "");
-  }
-  File in(open(Mode::read, options_.file));
-  Restored restored = read(in);
-  if (lost) {
-    restored.newer.insert(restored.newer.begin(), {0, *lost});
-  }
-  return restored;
-}
-
-/// Collective.
-Restored CheckpointImpl::read(File& in) {
-  const int ranks = transport_->size();
-  Variable number;
-  Variable writers;
-  try {
-    number = in.find(checkpoint_number_name);
-    writers = in.find(checkpoint_ranks_name);
-  } catch (const Error&) {
-    throw Error(Code::format, path_ + ": restore: holds no checkpoints: choose another name");
-  }
-  exec::together(*transport_, [&] { exec::for_file(path_, [&] { state_.check(in); }); });
-  Restored restored;
-  std::uint64_t newest = 0;
-  for (std::uint64_t step = in.steps(); step-- > 0;) {
-    RejectedCheckpoint rejected;
-    std::int32_t wrote = 0;
-    try {
-      in.get(number, &rejected.number, {}, step);
-      newest = std::max(newest, rejected.number);
-      in.get(writers, &wrote, {}, step);
-      std::vector<Variable> variables;
-      exec::together(*transport_, [&] {
-        restored.kept = state_.kept(path_, ranks, wrote);
-        variables = state_.find(in, ranks, wrote);
-      });
-      exec::together(*transport_, [&] {
-        state_.defer_gets(in, variables, step, transport_->rank(), ranks == wrote);
-      });
-      state_.finish_gets(in, variables, step);
-    } catch (const Error& e) {
-      if (!is_damage(e.code())) {
-        throw;
-      }
-      rejected.why = e.what();
-      restored.newer.push_back(std::move(rejected));
-      continue;
-    }
-    restored.number = rejected.number;
-    restored.time = in.time(step);
-    restored.ranks = wrote;
-    goes_on_ = true;
-    after_step_ = restored.newer.empty() ? -1 : static_cast<std::int64_t>(step);
-    last_number_ = std::max(newest, restored.number);
-    return restored;
-  }
-  throw Error(Code::damaged,
-              path_ + ": restore: none of the " + std::to_string(in.steps()) +
-                  " checkpoints is whole: remove the file to begin anew" +
-                  (restored.newer.empty() ? "" : "; the newest: " + restored.newer.front().why));
 }
 
 // -- saving ---------------------------------------------------------------------------------------
@@ -281,7 +195,11 @@ bool CheckpointImpl::open_to_append() {
 }
 
 /// Collective. What is there stays until the first commit.
-void CheckpointImpl::begin_anew() { adopt(open(Mode::write, options_to_save())); }
+void CheckpointImpl::begin_anew() {
+  require_replaceable();
+  may_replace_ = true;
+  adopt(open(Mode::write, options_to_save()));
+}
 
 /// Local; what is wrong is the failure of the next commit on every rank.
 void CheckpointImpl::describe() {

@@ -67,6 +67,9 @@ class CheckpointImpl {
   void adopt(std::unique_ptr<FileImpl> impl);
   Options options_to_save() const;
   void begin_anew();
+  void require_replaceable();
+  bool holds_other_things();
+  Restored try_restore();
   void describe();
   void settle();
   void write(double time, double wall_s);
@@ -101,6 +104,8 @@ class CheckpointImpl {
   bool goes_on_ = false;  ///< behind what is in the file
   bool went_on_ = false;  ///< the same before the last save
   bool has_saved_ = false;
+  bool may_replace_ = false;       ///< what is at the path holds checkpoints, or is this run's
+  std::string not_restored_;       ///< why the last restore() failed
   std::int64_t after_step_ = -1;   ///< later ones are dropped when it is opened; -1: none
   std::uint64_t last_number_ = 0;  ///< of the newest checkpoint that is, or was, in the file
   std::optional<Ticket> on_its_way_;

@@ -52,6 +52,36 @@ void take_padded(const Registered& thing, OfText& text) {
   }
 }
 
+/// Error not_found where no number of ranks has saved these bytes.
+void check_bytes(const File& in, const std::string& name) {
+  const std::string bytes = bytes_variables(name);
+  const std::vector<VariableInfo> all = in.variables();
+  if (std::none_of(all.begin(), all.end(),
+                   [&](const VariableInfo& info) { return info.name.starts_with(bytes); })) {
+    throw Error(Code::not_found, "checkpoint: no bytes " + model::quoted(name) + " in the file");
+  }
+}
+
+/// Shorter ones would be part of what was saved, without a word.
+Variable find_bytes(const File& in, const Registered& thing, int ranks) {
+  const Variable variable = in.find(bytes_variable(thing.name, ranks));
+  const VariableInfo info = in.info(variable);
+  if (info.type != thing.type) {
+    throw Error(Code::type_mismatch, "checkpoint: " + model::quoted(thing.name) +
+                                         " is bytes here, but " + type_name(info.type) +
+                                         " in the file: register it as the run that saved it did");
+  }
+  const Shape shape{static_cast<std::uint64_t>(ranks), thing.shape.front()};
+  if (info.shape != shape) {
+    throw Error(Code::invalid_argument,
+                "checkpoint: the bytes " + model::quoted(thing.name) + " have the shape " +
+                    shape_text(shape) + " here (ranks, bytes of each), but " +
+                    shape_text(info.shape) +
+                    " in the file: restore them with the size that was saved");
+  }
+  return variable;
+}
+
 void require_right(const Registered& thing) {
   if (thing.wrong) {
     std::rethrow_exception(thing.wrong);
@@ -157,7 +187,8 @@ bool State::has_more(const File& file) const {
 void State::check(const File& in) const {
   for (const Registered& thing : things_) {
     if (is_of_rank(thing)) {
-      continue;  // it depends on the checkpoint
+      check_bytes(in, thing.name);  // their size depends on the checkpoint: see find_bytes()
+      continue;
     }
     const VariableInfo info = in.info(in.find(thing.name));
     if (!(info.type == thing.type)) {
@@ -200,7 +231,7 @@ std::vector<Variable> State::find(const File& in, int ranks, int writers) const 
     if (!is_of_rank(thing)) {
       variables.push_back(in.find(thing.name));
     } else if (ranks == writers) {
-      variables.push_back(in.find(bytes_variable(thing.name, ranks)));
+      variables.push_back(find_bytes(in, thing, ranks));
     } else {
       variables.emplace_back();
     }

@@ -70,6 +70,7 @@ class State {
   /// invalid_argument. The same on every rank.
   void check(const File& in) const;
   /// Local: the variables of a checkpoint that `writers` ranks wrote; none for bytes of others.
+  /// Error invalid_argument where bytes have another size.
   std::vector<Variable> find(const File& in, int ranks, int writers) const;
   /// Local: notes everything that is read by place. `variables`: of find().
   void defer_gets(File& in, const std::vector<Variable>& variables, std::uint64_t step, int rank,
