@@ -553,7 +553,9 @@ module sluice
     end function
     !> The name of a variable. Local.
     !>
-    !> - `index`: counted from 1, in order of definition
+    !> - `index`: counted from 1, in order of definition. Reading, that is the order which the file
+    !>   keeps: in HDF5 and netCDF-4 that of definition within each group, elsewhere it may be by
+    !>   name
     !> - errors: `invalid_argument` (there is no such variable)
     module function variable_name(self, index, stat, errmsg) result(name)
       class(sluice_file), intent(inout) :: self

@@ -148,8 +148,10 @@ enum {
 typedef struct sluice_file sluice_file;
 /** The receipt of a commit. */
 typedef struct sluice_ticket sluice_ticket;
-/** A variable of one file: its number, from 0 in order of definition. It does not tell of which
- * file: the number of another file's variable means the one of this file that has it. */
+/** A variable of one file: its number, from 0 in order of definition. Reading, that is the order
+ * which the file keeps: in HDF5 and netCDF-4 that of definition within each group, elsewhere it may
+ * be by name; sluice_find() gives the number of a name. A number does not tell of which file it is:
+ * that of another file's variable means the one of this file that has it. */
 typedef int32_t sluice_variable;
 
 /** @} */

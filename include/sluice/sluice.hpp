@@ -173,7 +173,7 @@ class Variable {
   explicit Variable(std::uint32_t index) : index_(index) {}
   /// A variable of the file of that number; for the library.
   Variable(std::uint32_t index, std::uint32_t file) : index_(index), file_(file) {}
-  /// Its number in the file, from 0 in order of definition.
+  /// Its number in the file, from 0 in the order of File::variables().
   std::uint32_t index() const noexcept { return index_; }
   /// The number of its file among those that this process has opened, from 1; 0: of any file.
   std::uint32_t file() const noexcept { return file_; }
@@ -542,7 +542,7 @@ class File {
   /// Time of a step as begin_step() got it, NaN where none was given. Local; reading.
   /// @throws Error `out_of_bounds`.
   double time(std::uint64_t step = last_step) const;
-  /// All variables, in order of definition. Local; reading and writing.
+  /// All variables, as they were defined (reading: as docs/formats.md says). Local; both modes.
   std::vector<VariableInfo> variables() const;
   /// The variable of that name. Local; reading and writing.
   /// @throws Error `not_found`, which names the variables that there are.

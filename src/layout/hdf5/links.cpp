@@ -42,6 +42,14 @@ herr_t take_link(hid_t, const char* name, const H5L_info_t* info, void* into) {
   return 0;
 }
 
+/// By creation where the group keeps it, which is the order of definition; otherwise by name.
+H5_index_t order_of(hid_t group, const std::string& what) {
+  const Handle list = own(H5Gget_create_plist(group), what);
+  unsigned kept = 0;
+  check(H5Pget_link_creation_order(list.get(), &kept), what);
+  return (kept & H5P_CRT_ORDER_TRACKED) != 0 ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
+}
+
 /// libhdf5 itself has no longer ones.
 constexpr std::size_t most_value_bytes = 1 << 16;
 
@@ -83,8 +91,10 @@ class Walk {
                               group.empty() ? "the root group" : group);
     std::vector<Named> names;
     hsize_t position = 0;
-    check(H5Literate(opened.get(), H5_INDEX_NAME, H5_ITER_NATIVE, &position, take_link, &names),
-          group.empty() ? "the root group" : group);
+    const std::string what = group.empty() ? "the root group" : group;
+    check(H5Literate(opened.get(), order_of(opened.get(), what), H5_ITER_INC, &position, take_link,
+                     &names),
+          what);
     for (const Named& link : names) {
       const std::string path = joined(group, link.name);
       if (!skips_(path)) {

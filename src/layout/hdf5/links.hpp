@@ -44,7 +44,8 @@ struct ObjectFacts {
 /// Error if the storage failed.
 ObjectFacts facts_of(hid_t file, const std::string& path);
 
-/// All names below `group` ("" is the root), a group before its content, in the order of the file.
+/// All names below `group` ("" is the root), a group before its content. Within a group in order of
+/// creation where the file keeps it, otherwise by name.
 /// Names for which `skips` returns true are left out, with everything below them.
 std::vector<NamedLink> links_below(hid_t file, const std::string& group,
                                    const std::function<bool(const std::string& path)>& skips);

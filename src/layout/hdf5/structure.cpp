@@ -40,6 +40,7 @@ class StructureReader {
   bool add_readable(const std::string& path, const std::string& name);
   void add_dataset(const std::string& path, const std::string& name);
   void add_array(const FoundArray& found);
+  void find_time();
   void take_off_prefixes();
   void leave_copied_set();
   void take_compression();
@@ -92,14 +93,26 @@ Structure StructureReader::read() {
   std::copy_if(structure_.groups.begin(), structure_.groups.end(),
                std::back_inserter(structure_.empty_groups),
                [&](const std::string& group) { return used_groups_.count(group) == 0; });
-  // The library's own, not a variable of that name. In a copy by another program it may be fixed.
-  structure_.has_time =
-      log.is_there &&
-      std::any_of(structure_.variables.begin(), structure_.variables.end(), [&](const auto& v) {
-        return v.definition.name == time_name && !v.definition.stepped &&
-               v.definition.shape.rank() == 1 && (v.definition.along_steps || !log.is_growable);
-      });
+  find_time();
   return std::move(structure_);
+}
+
+/// The library's own `time` is listed last: the writer has no number for it.
+void StructureReader::find_time() {
+  const Log& log = file_.log;
+  auto& variables = structure_.variables;
+  // Not a variable of that name. In a copy by another program it may be fixed.
+  const auto time = std::find_if(variables.begin(), variables.end(), [&](const auto& v) {
+    return log.is_there && v.definition.name == time_name && !v.definition.stepped &&
+           v.definition.shape.rank() == 1 && (v.definition.along_steps || !log.is_growable);
+  });
+  structure_.has_time = time != variables.end();
+  if (structure_.has_time) {
+    auto& arrangements = structure_.arrangements;
+    const auto arranged = arrangements.begin() + (time - variables.begin());
+    std::rotate(arranged, arranged + 1, arrangements.end());
+    std::rotate(time, time + 1, variables.end());
+  }
 }
 
 /// netCDF stores a variable that has the name of a dimension, and is not its coordinates, with a
