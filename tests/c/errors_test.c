@@ -298,6 +298,16 @@ static void check_refused_commits(void) {
   sluice_free(in);
 }
 
+/* Who looks at the end of a step only learns why it was never begun. */
+static void check_step_not_begun(void) {
+  sluice_file* out = NULL;
+  OK(sluice_open(MPI_COMM_WORLD, in_folder("times.npy"), "w", options, &out));
+  FAILS(sluice_begin_step(out, 1.5), SLUICE_ERROR_UNSUPPORTED, "holds no times");
+  FAILS(sluice_end_step(out, NULL), SLUICE_ERROR_UNSUPPORTED, "holds no times");
+  FAILS(sluice_end_step(out, NULL), SLUICE_ERROR_WRONG_STATE, "no step under way");
+  sluice_free(out);
+}
+
 /* A message names the file once, also where its path is relative. */
 static void check_relative_path(void) {
   const int64_t shape[1] = {-1};
@@ -410,6 +420,7 @@ int main(int argc, char** argv) {
   check_freed_because();
   check_refused_commits();
   check_relative_path();
+  check_step_not_begun();
   check_pipe();
   check_refused_puts();
   check_last_rank();

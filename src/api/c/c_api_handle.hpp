@@ -40,6 +40,7 @@ struct sluice_file {
   sluice::detail::FileImpl* impl = nullptr;  ///< of `file`
   std::unique_ptr<sluice::File> file;
   std::optional<sluice::Step> step;
+  std::optional<sluice::Error> not_begun;  ///< why sluice_begin_step() failed, for the end
   std::uint64_t budget_bytes = 0;
   // copies of data that was not dense, until the commit
   std::vector<std::unique_ptr<std::byte[]>> copies;

@@ -222,7 +222,15 @@ int sluice_resize(sluice_file* file, sluice_variable variable, int64_t rows) {
 // -- steps ----------------------------------------------------------------------------------------
 
 int sluice_begin_step(sluice_file* file, double time) {
-  return call(file, [&](sluice_file& f) { f.step.emplace(f.file->begin_step({time})); });
+  return call(file, [&](sluice_file& f) {
+    try {
+      f.step.emplace(f.file->begin_step({time}));
+      f.not_begun.reset();
+    } catch (const Error& e) {
+      f.not_begun = e;
+      throw;
+    }
+  });
 }
 
 namespace {
@@ -244,10 +252,14 @@ int sluice_end_step(sluice_file* file, sluice_ticket** ticket) {
   return call(file, [&](sluice_file& f) {
     if (!f.step) {
       f.impl->output();  // that the file is closed is the more useful error
+      if (const auto failure = std::exchange(f.not_begun, std::nullopt)) {
+        throw Error(*failure);  // the cause: a program may look at the last code only
+      }
       throw Error(Code::wrong_state, f.impl->path() + ": end: there is no step under way");
     }
     sluice::Step step = std::move(*f.step);
     f.step.reset();
+    f.not_begun.reset();  // a second begin_step, which was refused
     commit_into(f, ticket, [&] { return step.end(); });
   });
 }
@@ -255,6 +267,7 @@ int sluice_end_step(sluice_file* file, sluice_ticket** ticket) {
 int sluice_abandon_step(sluice_file* file, const char* why) {
   return call(file, [&](sluice_file& f) {
     const CopiesSettled at_end(f);
+    f.not_begun.reset();
     try {
       f.impl->abandon(why == nullptr ? "" : why);
     } catch (...) {
