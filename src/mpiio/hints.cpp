@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "mpiio/errors.hpp"
+#include "mpiio/settings.hpp"
 
 namespace sluice::mpiio {
 
@@ -83,7 +84,7 @@ void Hints::add(MPI_Info info) {
     if (std::string(name) == "striping_factor") {
       stripes_ = value;
     } else if (std::string(name) == "sluice_write_behind") {
-      writes_behind_ = value == "true" || value == "1" || value == "on";
+      writes_behind_ = switch_of(value).value_or(false);
     }
   });
 }

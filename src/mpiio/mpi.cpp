@@ -7,6 +7,7 @@
 
 #include "mpi/loaded.hpp"
 #include "mpiio/hooks.hpp"
+#include "mpiio/settings.hpp"
 #include "storage/say.hpp"
 
 namespace sluice::mpiio {
@@ -57,10 +58,7 @@ std::string bind_to(void* handle, void* reached) {
   return "";
 }
 
-bool is_switched_off() {
-  const char* const word = std::getenv("SLUICE_MPIIO");
-  return word != nullptr && (std::string(word) == "off" || std::string(word) == "0");
-}
+bool is_switched_off() { return !is_switched_on("SLUICE_MPIIO", true); }
 
 /// The library that a function is in, if that is one of these interfaces; otherwise "".
 std::string interface_of(const void* function) {

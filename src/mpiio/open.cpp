@@ -13,6 +13,7 @@
 #include "mpiio/file.hpp"
 #include "mpiio/hooks.hpp"
 #include "mpiio/pending.hpp"
+#include "mpiio/settings.hpp"
 #include "sluice/error.hpp"
 #include "storage/calls.hpp"
 #include "storage/file_system.hpp"
@@ -25,9 +26,8 @@ namespace {
 
 /// The storage of the setting. `chosen`: where that leaves it open.
 std::shared_ptr<storage::Storage> storage_of_settings(const char* chosen) {
-  const char* const name = std::getenv("SLUICE_MPIIO_STORAGE");
-  const bool is_open = name == nullptr || *name == '\0' || std::string_view(name) == "auto";
-  return storage::make(is_open ? chosen : name);
+  const std::string name = asked_storage();
+  return storage::make(name.empty() ? chosen : name);
 }
 
 /// For the calls of the program, which wait until the bytes are in the page cache only.
@@ -116,11 +116,7 @@ std::int64_t node_number(int rank) {
 }
 
 /// Does this rank's environment ask for writing behind?
-bool asks_for_behind() {
-  const char* const word = std::getenv("SLUICE_MPIIO_WRITE_BEHIND");
-  return word != nullptr &&
-         (std::string(word) == "1" || std::string(word) == "true" || std::string(word) == "on");
-}
+bool asks_for_behind() { return is_switched_on("SLUICE_MPIIO_WRITE_BEHIND", false); }
 
 /// What the ranks exchange before anything is opened.
 struct Meeting {
@@ -354,6 +350,9 @@ void open_on_all(File& file, const Meeting& meeting) {
 }  // namespace
 
 File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
+  int program_rank = -1;
+  mpi.Comm_rank(MPI_COMM_WORLD, &program_rank);
+  say_wrong_settings(program_rank);
   int is_inter = 0;
   if (comm == MPI_COMM_NULL || mpi.Comm_test_inter(comm, &is_inter) != MPI_SUCCESS ||
       is_inter != 0) {

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "mpiio/memory.hpp"
+#include "mpiio/settings.hpp"
 
 namespace sluice::mpiio {
 
@@ -86,8 +87,7 @@ class Pool {
 
 std::int64_t staging_budget_bytes() {
   constexpr std::int64_t standard_mib = 256;
-  const char* const text = std::getenv("SLUICE_MPIIO_BUDGET_MIB");
-  const std::int64_t mib = text == nullptr ? standard_mib : std::atoll(text);
+  const std::int64_t mib = asked_budget_mib().value_or(standard_mib);
   return std::clamp<std::int64_t>(mib, 8, std::int64_t{1} << 30) << 20;
 }
 

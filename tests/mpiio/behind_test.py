@@ -11,12 +11,12 @@ import unittest
 
 import launch
 
-LATE_FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_LATE_FOLDER"])
-PROGRAMS = pathlib.Path(os.environ["SLUICE_MPIIO_PROGRAMS"])
-TESTED = os.environ["SLUICE_MPIIO_TESTED"].split()
+LATE_FOLDER = pathlib.Path(os.environ["SLUICE_TEST_MPIIO_LATE_FOLDER"])
+PROGRAMS = pathlib.Path(os.environ["SLUICE_TEST_MPIIO_PROGRAMS"])
+TESTED = os.environ["SLUICE_TEST_MPIIO_TESTED"].split()
 IS_LONG = os.environ.get("SLUICE_LONG") == "1"
 TIMEOUT_S = 900
-BEHIND = {"SLUICE_MPIIO_WRITE_BEHIND": "true", "SLUICE_MPIIO_LATE_MS": "3-30",
+BEHIND = {"SLUICE_MPIIO_WRITE_BEHIND": "true", "SLUICE_TEST_MPIIO_LATE_MS": "3-30",
           "SLUICE_EXPLAIN": "1"}
 
 
@@ -48,7 +48,7 @@ class Behind(unittest.TestCase):
             for ranks in (1, 2, 3, 4) if IS_LONG else (3,):
                 with self.subTest(abi=abi, ranks=ranks):
                     # The long run is late by less, to come to its cases.
-                    late = {"SLUICE_MPIIO_LATE_MS": "0-3"} if IS_LONG else {}
+                    late = {"SLUICE_TEST_MPIIO_LATE_MS": "0-3"} if IS_LONG else {}
                     done = run(abi, ranks, "random_access", self.file, 60 + ranks, cases, **late)
                     self.assertIn("right", done.stdout)
                     self.assertIn("written behind: ", done.stderr)
@@ -58,14 +58,14 @@ class Behind(unittest.TestCase):
         for abi in TESTED:
             with self.subTest(abi=abi):
                 done = run(abi, 3, "random_access", self.file, 11, 2_500 if IS_LONG else 100,
-                           SLUICE_MPIIO_WRITE_BEHIND="false", SLUICE_MPIIO_LATE_MS="")
+                           SLUICE_MPIIO_WRITE_BEHIND="false", SLUICE_TEST_MPIIO_LATE_MS="")
                 self.assertIn("right", done.stdout)
                 self.assertNotIn("written behind", done.stderr)
 
     def test_without_waits(self):
         """The planted bug: the tests above see whether anybody waits."""
         abi = TESTED[0]
-        wrong = {"SLUICE_MPIIO_NO_WAITS": "1"}
+        wrong = {"SLUICE_TEST_MPIIO_NO_WAITS": "1"}
         for words in (("random_access", self.file, 63, 25), ("behind", "visibility", self.file)):
             self.file.unlink(missing_ok=True)
             self.assertNotEqual(start(abi, 3, *words, **wrong).returncode, 0)
@@ -85,7 +85,7 @@ class Behind(unittest.TestCase):
                 self.assertIn("8 shapes are right", done.stdout)
 
     def test_budget(self):
-        late = {"SLUICE_MPIIO_LATE_MS": "0-1"}
+        late = {"SLUICE_TEST_MPIIO_LATE_MS": "0-1"}
         run(TESTED[0], 2, "behind", "budget", self.file, SLUICE_MPIIO_BUDGET_MIB="16", **late)
 
     def test_exit_without_close(self):
@@ -109,7 +109,7 @@ class Behind(unittest.TestCase):
     def test_between_nodes(self):
         """There writes go through, and the report says so."""
         done = run(TESTED[0], 2, "behind", "visibility", self.file, SLUICE_RANKS_PER_NODE="1",
-                   SLUICE_MPIIO_NO_WAITS="1")
+                   SLUICE_TEST_MPIIO_NO_WAITS="1")
         self.assertIn("written through, for its ranks are on several nodes", done.stderr)
 
     def same_files(self, program, name, *arguments, ranks=3):

@@ -10,8 +10,8 @@ import sys
 import tempfile
 
 COMMAND = os.environ["SLUICE_COMMAND"]
-PROGRAMS = pathlib.Path(os.environ["SLUICE_MPIIO_PROGRAMS"])
-TESTED = os.environ["SLUICE_MPIIO_TESTED"].split()
+PROGRAMS = pathlib.Path(os.environ["SLUICE_TEST_MPIIO_PROGRAMS"])
+TESTED = os.environ["SLUICE_TEST_MPIIO_TESTED"].split()
 
 
 def start(*words, **more):

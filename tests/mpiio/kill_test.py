@@ -15,15 +15,15 @@ import unittest
 
 import launch
 
-FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_FOLDER"])
-LATE_FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_LATE_FOLDER"])
-PROGRAMS = pathlib.Path(os.environ["SLUICE_MPIIO_PROGRAMS"])
-TESTED = os.environ["SLUICE_MPIIO_TESTED"].split()
+FOLDER = pathlib.Path(os.environ["SLUICE_TEST_MPIIO_FOLDER"])
+LATE_FOLDER = pathlib.Path(os.environ["SLUICE_TEST_MPIIO_LATE_FOLDER"])
+PROGRAMS = pathlib.Path(os.environ["SLUICE_TEST_MPIIO_PROGRAMS"])
+TESTED = os.environ["SLUICE_TEST_MPIIO_TESTED"].split()
 IS_LONG = os.environ.get("SLUICE_LONG") == "1"
 # Mode: the folder of the interface, and its settings.
 MODES = {"through": (FOLDER, {}),
          "behind": (LATE_FOLDER, {"SLUICE_MPIIO_WRITE_BEHIND": "true",
-                                  "SLUICE_MPIIO_LATE_MS": "3-30"})}
+                                  "SLUICE_TEST_MPIIO_LATE_MS": "3-30"})}
 RANKS = 3
 STEP_NUMBERS = RANKS * 320 * 125  # as in steps.cpp
 HEADER_NUMBERS = 16

@@ -10,9 +10,9 @@ import unittest
 
 import launch
 
-LATE_FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_LATE_FOLDER"])
-PROGRAMS = pathlib.Path(os.environ["SLUICE_MPIIO_PROGRAMS"])
-TESTED = os.environ["SLUICE_MPIIO_TESTED"].split()
+LATE_FOLDER = pathlib.Path(os.environ["SLUICE_TEST_MPIIO_LATE_FOLDER"])
+PROGRAMS = pathlib.Path(os.environ["SLUICE_TEST_MPIIO_PROGRAMS"])
+TESTED = os.environ["SLUICE_TEST_MPIIO_TESTED"].split()
 TIMEOUT_S = 300
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 # On rank 1 the first argument stands for the id of the boot; what follows is the program.
@@ -57,13 +57,14 @@ class Machines(unittest.TestCase):
             for program, arguments, said in (("random_access", (5, 40), "right"),
                                              ("shapes", (), "8 shapes are right")):
                 with self.subTest(abi=abi, program=program):
-                    done = run(abi, 3, program, self.file, *arguments, SLUICE_MPIIO_OLD_MPI="1")
+                    done = run(abi, 3, program, self.file, *arguments,
+                               SLUICE_TEST_MPIIO_OLD_MPI="1")
                     self.assertIn(said, done.stdout)
                     self.assertIn("ranks; in the slowest rank", done.stderr)
 
     def test_nfs_on_several_nodes(self):
         """Each access locks its range. Elsewhere, and on one node, none does."""
-        nfs = {"SLUICE_RANKS_PER_NODE": "1", "SLUICE_MPIIO_NFS": "1"}
+        nfs = {"SLUICE_RANKS_PER_NODE": "1", "SLUICE_TEST_MPIIO_NFS": "1"}
         for abi in TESTED:
             with self.subTest(abi=abi):
                 run(abi, 2, "locks", self.file, **nfs)
@@ -79,7 +80,7 @@ class Machines(unittest.TestCase):
         for abi in TESTED:
             with self.subTest(abi=abi):
                 run(abi, 2, "locks", self.file, SLUICE_RANKS_PER_NODE="1",
-                    SLUICE_MPIIO_NFS="clients")
+                    SLUICE_TEST_MPIIO_NFS="clients")
 
     def test_nodes_of_one_name(self):
         """Containers on several hosts, all with one host name: each host has its own boot."""
@@ -92,7 +93,7 @@ class Machines(unittest.TestCase):
                 words = launch.words(abi, 2, "sh", "-c", OTHER_BOOT, "sh", boot,
                                      PROGRAMS / f"locks.{abi}", self.file,
                                      preload=LATE_FOLDER / f"libsluice-mpiio-{abi}.so")
-                done = subprocess.run(words, env=os.environ | {"SLUICE_MPIIO_NFS": "1"},
+                done = subprocess.run(words, env=os.environ | {"SLUICE_TEST_MPIIO_NFS": "1"},
                                       capture_output=True, text=True, timeout=TIMEOUT_S,
                                       check=False)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -102,8 +103,8 @@ class Machines(unittest.TestCase):
         for abi in TESTED:
             with self.subTest(abi=abi):
                 for case in ("pointer", "groups"):
-                    run(abi, 4, "agreements", case, self.file, SLUICE_MPIIO_CONTAINERS="1")
-                run(abi, 3, "calls", self.folder / "calls", SLUICE_MPIIO_CONTAINERS="1")
+                    run(abi, 4, "agreements", case, self.file, SLUICE_TEST_MPIIO_CONTAINERS="1")
+                run(abi, 3, "calls", self.folder / "calls", SLUICE_TEST_MPIIO_CONTAINERS="1")
                 left = [path.name for path in self.folder.iterdir() if "pointer" in path.name]
                 self.assertEqual(left, [])
 

@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 VERSION = "3.1.4"
-FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_FOLDER"])
+FOLDER = pathlib.Path(os.environ["SLUICE_TEST_MPIIO_FOLDER"])
 
 
 def run(*words, **more):
@@ -30,7 +30,7 @@ def build(folder):
 
 
 def main():
-    if "openmpi" not in os.environ["SLUICE_MPIIO_TESTED"].split():
+    if "openmpi" not in os.environ["SLUICE_TEST_MPIIO_TESTED"].split():
         print("skipped: no Open MPI")
         return
     with tempfile.TemporaryDirectory(prefix="sluice-mpi4py-") as temporary:

@@ -19,14 +19,14 @@ import tempfile
 
 import launch
 
-FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_FOLDER"])
-LATE_FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_LATE_FOLDER"])
+FOLDER = pathlib.Path(os.environ["SLUICE_TEST_MPIIO_FOLDER"])
+LATE_FOLDER = pathlib.Path(os.environ["SLUICE_TEST_MPIIO_LATE_FOLDER"])
 ONLY = os.environ.get("SLUICE_PACKAGES_ONLY", "").split()
 PACKAGES = ("lammps", "meep-openmpi", "python3-h5py-mpi", "python3-dolfinx", "python3-petsc4py",
             "code-saturne-bin")
 MODES = {"without": (None, {}), "through": (FOLDER, {}),
          "behind": (LATE_FOLDER, {"SLUICE_MPIIO_WRITE_BEHIND": "true",
-                                  "SLUICE_MPIIO_LATE_MS": "3-30"})}
+                                  "SLUICE_TEST_MPIIO_LATE_MS": "3-30"})}
 RANKS = 3
 TIMEOUT_S = 600
 
@@ -243,7 +243,7 @@ def check(root, place, name):
 
 
 def main():
-    if os.geteuid() != 0 or "openmpi" not in os.environ["SLUICE_MPIIO_TESTED"].split():
+    if os.geteuid() != 0 or "openmpi" not in os.environ["SLUICE_TEST_MPIIO_TESTED"].split():
         print("skipped: needs root and Open MPI")
         return
     with tempfile.TemporaryDirectory(prefix="sluice-packages-") as temporary:

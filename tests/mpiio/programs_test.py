@@ -10,9 +10,9 @@ import unittest
 
 import launch
 
-FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_FOLDER"])
-PROGRAMS = pathlib.Path(os.environ["SLUICE_MPIIO_PROGRAMS"])
-TESTED = os.environ["SLUICE_MPIIO_TESTED"].split()
+FOLDER = pathlib.Path(os.environ["SLUICE_TEST_MPIIO_FOLDER"])
+PROGRAMS = pathlib.Path(os.environ["SLUICE_TEST_MPIIO_PROGRAMS"])
+TESTED = os.environ["SLUICE_TEST_MPIIO_TESTED"].split()
 IS_LONG = os.environ.get("SLUICE_LONG") == "1"
 TIMEOUT_S = 300
 
@@ -66,6 +66,40 @@ class Programs(unittest.TestCase):
                     self.assertIn(f"rank {ranks - 1}: {self.folder}/failing.dat: write of ",
                                   done.stderr)
                     self.check_lines(done.stderr.splitlines(), ranks)
+
+    def settings_said(self, abi, **environment):
+        """What stderr has of a program with these settings."""
+        return run(abi, 3, "snapshots", self.folder / "spins-", 1, 100, preload=library(abi),
+                   environment={"SLUICE_EXPLAIN": "1"} | environment).stderr
+
+    def test_wrong_settings(self):
+        """A value that is not allowed, and a name that is none, is told once."""
+        boolean = "expected true or false (on, off, yes, no, 1, 0)"
+        for abi in TESTED:
+            for name, value, told in (
+                    ("SLUICE_MPIIO_STORAGE", "drect",
+                     "=drect: expected auto, writeback, posix or direct: it is auto"),
+                    ("SLUICE_MPIIO_WRITE_BEHIND", "treu", f"=treu: {boolean}: it is false"),
+                    ("SLUICE_MPIIO", "of", f"=of: {boolean}: it is true"),
+                    ("SLUICE_MPIIO_BUDGET_MIB", "2GB",
+                     "=2GB: expected a whole number of MiB, such as 256: it is 256"),
+                    ("SLUICE_MPIIO_WRIT_BEHIND", "1", ": there is no such setting; there are ")):
+                with self.subTest(abi=abi, name=name):
+                    said = self.settings_said(abi, **{name: value})
+                    self.assertEqual(said.count(f"sluice: {name}{told}"), 1, said)
+                    self.assertIn("ranks; in the slowest rank", said)  # the interface answered
+
+    def test_words_of_switches(self):
+        for abi in TESTED:
+            for value in ("OFF", "false", "No", "0"):
+                with self.subTest(abi=abi, value=value):
+                    self.assertNotIn("sluice:", self.settings_said(abi, SLUICE_MPIIO=value))
+            for value, is_on in (("TRUE", True), ("yes", True), ("On", True), ("1", True),
+                                 ("False", False), ("", False)):
+                with self.subTest(abi=abi, value=value):
+                    said = self.settings_said(abi, SLUICE_MPIIO_WRITE_BEHIND=value)
+                    self.assertEqual("written behind: " in said, is_on, said)
+                    self.assertNotIn("expected", said)
 
     def check_lines(self, lines, ranks):
         """Of all ranks but the first that fail again and again: of those in collective calls the

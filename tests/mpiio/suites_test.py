@@ -17,19 +17,19 @@ import tempfile
 import launch
 import suites
 
-FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_FOLDER"])
-LATE_FOLDER = pathlib.Path(os.environ["SLUICE_MPIIO_LATE_FOLDER"])
-TESTED = os.environ["SLUICE_MPIIO_TESTED"].split()
+FOLDER = pathlib.Path(os.environ["SLUICE_TEST_MPIIO_FOLDER"])
+LATE_FOLDER = pathlib.Path(os.environ["SLUICE_TEST_MPIIO_LATE_FOLDER"])
+TESTED = os.environ["SLUICE_TEST_MPIIO_TESTED"].split()
 ONLY = os.environ.get("SLUICE_SUITES_ONLY", "").split()
-BEHIND = {"SLUICE_MPIIO_WRITE_BEHIND": "true", "SLUICE_MPIIO_LATE_MS": "3-30"}
+BEHIND = {"SLUICE_MPIIO_WRITE_BEHIND": "true", "SLUICE_TEST_MPIIO_LATE_MS": "3-30"}
 # What fails with the interface only, and why.
 KNOWN = {("mpich", "romio/error"): "looks for words of ROMIO's in the text of an error"}
 # Suites that do not notice that waits are missing, and why.
 NOTICES_NOTHING = {"flash": "writes every byte once, and reads nothing back"}
 # Mode: the folder of the interface, and its settings.
 MODES = {"without": (None, {}), "through": (FOLDER, {}), "behind": (LATE_FOLDER, BEHIND),
-         "no waits": (LATE_FOLDER, BEHIND | {"SLUICE_MPIIO_LATE_MS": "20-60",
-                                             "SLUICE_MPIIO_NO_WAITS": "1"})}
+         "no waits": (LATE_FOLDER, BEHIND | {"SLUICE_TEST_MPIIO_LATE_MS": "20-60",
+                                             "SLUICE_TEST_MPIIO_NO_WAITS": "1"})}
 
 
 def run(abi, mode, program, place):
