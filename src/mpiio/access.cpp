@@ -321,20 +321,29 @@ std::int64_t access_together(File& file, const Call& call) {
 }
 
 void begin_split(File& file, const Call& call, int operation) {
-  if (file.split) {
+  // A program that has seen the failure of a begin may leave out its end.
+  if (file.split && file.split->error_class == MPI_SUCCESS) {
     throw Fault(MPI_ERR_IO, "a split collective has not ended yet");
   }
-  const std::int64_t bytes = access_together(file, call);
-  file.split = Split{operation, bytes};
+  file.split.reset();
+  try {
+    file.split = Split{operation, access_together(file, call), MPI_SUCCESS};
+  } catch (...) {
+    file.split = Split{operation, 0, failure_of_current(file.path).error_class};
+    throw;
+  }
 }
 
 std::int64_t end_split(File& file, int operation) {
   if (!file.split || file.split->operation != operation) {
     throw Fault(MPI_ERR_IO, "no split collective of that kind has begun");
   }
-  const std::int64_t bytes = file.split->bytes;
+  const Split ended = *file.split;
   file.split.reset();
-  return bytes;
+  if (ended.error_class != MPI_SUCCESS) {
+    throw AgreedFault(ended.error_class);  // printed when it began
+  }
+  return ended.bytes;
 }
 
 }  // namespace sluice::mpiio

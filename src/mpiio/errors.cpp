@@ -1,10 +1,13 @@
 #include "mpiio/errors.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <new>
+#include <string_view>
 
 #include "sluice/error.hpp"
 #include "storage/say.hpp"
@@ -49,9 +52,14 @@ int class_of_code(Code code) {
 }
 
 /// Programs try files that may not exist; only unexpected errors are printed.
-bool is_usual(Code code) {
-  return code == Code::not_found || code == Code::exists || code == Code::permission ||
-         code == Code::invalid_argument;
+bool is_usual(Code code) { return code == Code::not_found || code == Code::exists; }
+
+/// The code of a failure that only has a class: each reason is printed once. The library's own
+/// codes are smaller.
+int code_of_reason(std::string_view what) {
+  constexpr int first = 64;
+  constexpr std::size_t others = Failure::codes - first;
+  return first + static_cast<int>(std::hash<std::string_view>{}(what) % others);
 }
 
 /// "rank 3: ", the rank in MPI_COMM_WORLD; empty if MPI cannot tell.
@@ -84,6 +92,9 @@ std::int64_t product_of(std::int64_t a, std::int64_t b) {
 }
 
 void Failure::print() const noexcept {
+  if (code == 0 || is_usual) {
+    return;
+  }
   try {
     storage::say(rank_text() + text);
   } catch (const std::exception&) {
@@ -93,8 +104,8 @@ void Failure::print() const noexcept {
 
 Failure failure_of_current(const std::string& path) noexcept {
   Failure failure;
-  const auto explain = [&](Code code, const std::string& file, const char* why) {
-    failure.code = static_cast<int>(code);
+  const auto explain = [&](int code, const std::string& file, const char* why) {
+    failure.code = code;
     try {
       failure.text = file + why;
     } catch (const std::exception&) {
@@ -107,37 +118,23 @@ Failure failure_of_current(const std::string& path) noexcept {
     failure.error_class = fault.error_class();
   } catch (const Fault& fault) {
     failure.error_class = fault.error_class();
-    if (fault.error_class() == MPI_ERR_OTHER) {
-      explain(Code::mpi, path + ": ", fault.what());
-    }
+    explain(code_of_reason(fault.what()), path + ": ", fault.what());
   } catch (const Error& e) {
     failure.error_class = class_of_code(e.code());
-    if (!is_usual(e.code())) {
-      explain(e.code(), "", e.what());
-    }
+    failure.is_usual = is_usual(e.code());
+    explain(static_cast<int>(e.code()), "", e.what());
   } catch (const std::bad_alloc&) {
     failure.error_class = MPI_ERR_NO_MEM;
+    explain(code_of_reason("no memory"), path + ": ", "no memory");
   } catch (const std::exception& e) {
     failure.error_class = MPI_ERR_INTERN;
-    explain(Code::internal, path + ": ", e.what());
+    explain(static_cast<int>(Code::internal), path + ": ", e.what());
   }
   return failure;
 }
 
-int class_of_current(const std::string& path) noexcept {
-  const Failure failure = failure_of_current(path);
-  if (failure.code != 0) {
-    failure.print();
-  }
-  return failure.error_class;
-}
-
 void Printed::print_first(const Failure& failure) noexcept {
-  if (failure.code == 0) {
-    return;
-  }
-  const std::uint64_t bit = std::uint64_t{1} << static_cast<unsigned>(failure.code);
-  if ((codes_.fetch_or(bit) & bit) == 0) {
+  if (!failure.is_usual && !codes_[static_cast<std::size_t>(failure.code)].exchange(true)) {
     failure.print();
   }
 }
@@ -188,7 +185,7 @@ int ErrorHandler::get(MPI_Errhandler* handler) {
   return mpi.Comm_get_errhandler(place_, handler) == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
-int ErrorHandler::raise(MPI_File file, int code) {
+int ErrorHandler::raise(MPI_File file, int code, const Place& where) {
   if (!is_placed_ || current_ == MPI_ERRORS_RETURN) {
     return code;
   }
@@ -206,9 +203,11 @@ int ErrorHandler::raise(MPI_File file, int code) {
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   mpi.Error_string(code, text, &length);
-  storage::say(rank_text() +
-               std::string("MPI-IO failed, and the file's error handler ends the program: ") +
-               text);
+  std::string_view name = where.function;
+  name.remove_prefix(std::min(name.size(), std::string_view("face_").size()));
+  const std::string why = *where.why != '\0' ? where.why : where.path;
+  storage::say(rank_text() + "MPI_" + std::string(name) + ": " + why + (why.empty() ? "" : ": ") +
+               text + "; the error handler ends the program");
   mpi.Abort(MPI_COMM_WORLD, code);
   return code;
 }

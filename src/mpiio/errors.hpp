@@ -1,12 +1,13 @@
 // Failures: their classes, and the error handlers of files.
 //
-// Invariants: a code that a program gets is an MPI error class. What no class expresses is a line
-// on stderr of a rank that failed: once for each code and open file of a process, and of those that
-// fail in a collective call only on the lowest rank. Handlers are reference-counted by MPI, so they
-// are created as handlers of communicators, and each file's is on a communicator of its own, from
-// which a program gets it back.
+// Invariants: a code that a program gets is an MPI error class. Why is a line on stderr of a rank
+// that failed: once for each code and open file of a process, and of those that fail in a
+// collective call only on the lowest rank. Programs try files: that one is not there, or is, is not
+// printed. Handlers are reference-counted by MPI, so they are created as handlers of communicators,
+// and each file's is on a communicator of its own, from which a program gets it back.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <stdexcept>
@@ -41,21 +42,20 @@ std::int64_t product_of(std::int64_t a, std::int64_t b);
 
 /// What has failed on this rank.
 struct Failure {
-  static constexpr int codes = 64;
+  static constexpr int codes = 256;
 
   int error_class = MPI_SUCCESS;
-  /// What no class expresses (the operating system refused, or an internal error), below `codes`;
-  /// 0: the class says it.
+  /// Of the library's codes, or made of the reason, below `codes`; 0: the ranks that failed print
+  /// it.
   int code = 0;
-  std::string text;  ///< of the line to print, if there is a code
+  bool is_usual = false;  ///< not printed
+  std::string text;       ///< of the line to print, if there is a code
 
-  /// Prints the line.
+  /// Prints the line, if there is one.
   void print() const noexcept;
 };
 /// Of the exception being handled.
 Failure failure_of_current(const std::string& path) noexcept;
-/// The class of the exception being handled, whose line is printed. Without an open file.
-int class_of_current(const std::string& path) noexcept;
 
 /// The codes of the failures that were printed. Any thread.
 class Printed {
@@ -64,12 +64,19 @@ class Printed {
   void print_first(const Failure& failure) noexcept;
 
  private:
-  std::atomic<std::uint64_t> codes_{0};  ///< a bit for each
+  std::array<std::atomic<bool>, Failure::codes> codes_{};
 };
 
 /// The handler of one file, or of those that are not open (MPI_FILE_NULL).
 class ErrorHandler {
  public:
+  /// Where a call has failed.
+  struct Place {
+    const char* function = "";  ///< as the compiler names it: face_ and what follows MPI_
+    const char* path = "";
+    const char* why = "";  ///< with the path; empty: the class says it
+  };
+
   ErrorHandler() = default;
   /// A new file gets the handler of MPI_FILE_NULL.
   ErrorHandler(const ErrorHandler& other);
@@ -78,8 +85,8 @@ class ErrorHandler {
 
   int set(MPI_Errhandler handler);
   int get(MPI_Errhandler* handler);
-  /// Calls the handler; returns `code` unless that ends the program.
-  int raise(MPI_File file, int code);
+  /// Calls the handler; returns `code` unless that ends the program, which is told `where`.
+  int raise(MPI_File file, int code, const Place& where);
 
  private:
   int need_place();

@@ -61,12 +61,13 @@ inline Word call(const FunctionOfProgram& target, SLUICE_WORDS(Word)) {
 }
 
 /// Calls `action` with the file of `handle`; a failure becomes an MPI error class, through the
-/// error handler of the file.
+/// error handler of the file. `function`: the one that calls this.
 template <class Action>
-int on_file(MPI_File handle, Action&& action) noexcept {
+int on_file(MPI_File handle, Action&& action,
+            const char* function = __builtin_FUNCTION()) noexcept {
   File* const file = file_of(handle);
   if (file == nullptr) {
-    return default_handler().raise(handle, MPI_ERR_FILE);
+    return default_handler().raise(handle, MPI_ERR_FILE, {function});
   }
   try {
     action(*file);
@@ -74,18 +75,24 @@ int on_file(MPI_File handle, Action&& action) noexcept {
   } catch (...) {
     const Failure failure = failure_of_current(file->path);
     file->report.printed.print_first(failure);
-    return file->handler.raise(handle, failure.error_class);
+    return file->handler.raise(handle, failure.error_class,
+                               {function, file->path.c_str(), failure.text.c_str()});
   }
 }
 
 /// The same without a file: the handler is that of MPI_FILE_NULL.
 template <class Action>
-int on_none(const char* path, Action&& action) noexcept {
+int on_none(const char* path, Action&& action,
+            const char* function = __builtin_FUNCTION()) noexcept {
   try {
     action();
     return MPI_SUCCESS;
   } catch (...) {
-    return default_handler().raise(MPI_FILE_NULL, class_of_current(path == nullptr ? "" : path));
+    const char* const name = path == nullptr ? "" : path;
+    const Failure failure = failure_of_current(name);
+    failure.print();
+    return default_handler().raise(MPI_FILE_NULL, failure.error_class,
+                                   {function, name, failure.text.c_str()});
   }
 }
 

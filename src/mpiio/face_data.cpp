@@ -5,8 +5,10 @@
 
 namespace {
 
-int end(MPI_File fh, int operation, MPI_Status* status) {
-  return on_file(fh, [&](File& file) { set_status(status, end_split(file, operation)); });
+int end(MPI_File fh, int operation, MPI_Status* status,
+        const char* function = __builtin_FUNCTION()) {
+  return on_file(
+      fh, [&](File& file) { set_status(status, end_split(file, operation)); }, function);
 }
 
 }  // namespace

@@ -20,19 +20,27 @@ Call call_of(bool is_write, Where where, MPI_Offset offset, const void* buffer, 
   return {is_write, where, offset, const_cast<void*>(buffer), count, type};
 }
 
-int alone(MPI_File fh, const Call& call, MPI_Status* status) {
-  return on_file(fh, [&](File& file) { set_status(status, access_alone(file, call)); });
+int alone(MPI_File fh, const Call& call, MPI_Status* status,
+          const char* function = __builtin_FUNCTION()) {
+  return on_file(
+      fh, [&](File& file) { set_status(status, access_alone(file, call)); }, function);
 }
-int all_together(MPI_File fh, const Call& call, MPI_Status* status) {
-  return on_file(fh, [&](File& file) { set_status(status, access_together(file, call)); });
+int all_together(MPI_File fh, const Call& call, MPI_Status* status,
+                 const char* function = __builtin_FUNCTION()) {
+  return on_file(
+      fh, [&](File& file) { set_status(status, access_together(file, call)); }, function);
 }
 /// The collective ones too: a rank that waited for the others here might wait for ever.
-int at_once(MPI_File fh, const Call& call, MPI_Request* request) {
+int at_once(MPI_File fh, const Call& call, MPI_Request* request,
+            const char* function = __builtin_FUNCTION()) {
   *request = MPI_REQUEST_NULL;  // programs wait for one whose call has failed, too
-  return on_file(fh, [&](File& file) { make_request(request, access_alone(file, call)); });
+  return on_file(
+      fh, [&](File& file) { make_request(request, access_alone(file, call)); }, function);
 }
-int begin(MPI_File fh, const Call& call, int operation) {
-  return on_file(fh, [&](File& file) { begin_split(file, call, operation); });
+int begin(MPI_File fh, const Call& call, int operation,
+          const char* function = __builtin_FUNCTION()) {
+  return on_file(
+      fh, [&](File& file) { begin_split(file, call, operation); }, function);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ SLUICE_FACE_END
 SLUICE_FACE(int, File_close, (MPI_File * fh)) {
   File* const file = file_of(*fh);
   if (file == nullptr) {
-    return default_handler().raise(*fh, MPI_ERR_FILE);
+    return default_handler().raise(*fh, MPI_ERR_FILE, {__func__});
   }
   *fh = MPI_FILE_NULL;
   const std::string path = file->path;
@@ -212,7 +212,8 @@ SLUICE_FACE(int, File_call_errhandler, (MPI_File fh, int errorcode)) {
   if (handler == nullptr) {
     return MPI_ERR_FILE;
   }
-  handler->raise(fh, errorcode);
+  File* const file = file_of(fh);
+  handler->raise(fh, errorcode, {__func__, file == nullptr ? "" : file->path.c_str()});
   return MPI_SUCCESS;
 }
 SLUICE_FACE_END
@@ -221,8 +222,8 @@ namespace {
 
 /// A representation that a program registers is recorded, so that a second one of that name is
 /// refused; only MPI's own can be used.
-int note_representation(const char* name) {
-  return on_none(nullptr, [&] {
+int note_representation(const char* name, const char* function = __builtin_FUNCTION()) {
+  const auto note = [&] {
     static std::mutex mutex;
     static auto* const names = new std::set<std::string>{"native", "internal", "external32"};
     if (name == nullptr || std::string(name).size() >= MPI_MAX_DATAREP_STRING) {
@@ -232,7 +233,8 @@ int note_representation(const char* name) {
     if (!names->insert(name).second) {
       throw Fault(MPI_ERR_DUP_DATAREP, "the representation is already registered");
     }
-  });
+  };
+  return on_none(name, note, function);
 }
 
 }  // namespace

@@ -123,6 +123,9 @@ void fail_together(File& file, int error_class, std::span<const Failure> own) {
   const int number = file.ranks - file.rank;
   std::array<int, Failure::codes> mine{};
   for (const Failure& failure : own) {
+    if (failure.is_usual) {
+      continue;
+    }
     mine[static_cast<std::size_t>(failure.code)] = number;
   }
   std::array<int, Failure::codes> most = mine;
@@ -131,7 +134,7 @@ void fail_together(File& file, int error_class, std::span<const Failure> own) {
     most = mine;
   }
   for (const Failure& failure : own) {
-    if (most[static_cast<std::size_t>(failure.code)] == number) {
+    if (most[static_cast<std::size_t>(failure.code)] == number && !failure.is_usual) {
       file.report.printed.print_first(failure);
     }
   }

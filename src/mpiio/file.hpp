@@ -35,6 +35,7 @@ enum class Representation : std::uint8_t { native, internal, external32 };
 struct Split {
   int operation = 0;  ///< number of the function that may end it
   std::int64_t bytes = 0;
+  int error_class = MPI_SUCCESS;  ///< of the begin; its end returns the same
 };
 
 /// What a view was made of, for get_view.

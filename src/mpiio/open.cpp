@@ -9,6 +9,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "mpiio/file.hpp"
 #include "mpiio/hooks.hpp"
@@ -55,20 +56,40 @@ std::string without_prefix(std::string_view name) {
   return std::string(name);
 }
 
-int mode_fault(int mode) {
+void check_mode(int mode) {
   const int read = (mode & MPI_MODE_RDONLY) != 0 ? 1 : 0;
   const int write = (mode & MPI_MODE_WRONLY) != 0 ? 1 : 0;
   const int both = (mode & MPI_MODE_RDWR) != 0 ? 1 : 0;
   if (read + write + both != 1) {
-    return MPI_ERR_AMODE;
+    throw Fault(MPI_ERR_AMODE, "needs one of MPI_MODE_RDONLY, MPI_MODE_WRONLY and MPI_MODE_RDWR");
   }
   if (read != 0 && (mode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) != 0) {
-    return MPI_ERR_AMODE;
+    throw Fault(MPI_ERR_AMODE, "MPI_MODE_RDONLY with MPI_MODE_CREATE or MPI_MODE_EXCL");
   }
   if (both != 0 && (mode & MPI_MODE_SEQUENTIAL) != 0) {
-    return MPI_ERR_AMODE;
+    throw Fault(MPI_ERR_AMODE, "MPI_MODE_RDWR with MPI_MODE_SEQUENTIAL");
   }
-  return MPI_SUCCESS;
+}
+
+/// "RDWR|CREATE"
+std::string mode_text(int mode) {
+  constexpr std::array<std::pair<int, const char*>, 9> flags{
+      {{MPI_MODE_RDONLY, "RDONLY"},
+       {MPI_MODE_WRONLY, "WRONLY"},
+       {MPI_MODE_RDWR, "RDWR"},
+       {MPI_MODE_CREATE, "CREATE"},
+       {MPI_MODE_EXCL, "EXCL"},
+       {MPI_MODE_APPEND, "APPEND"},
+       {MPI_MODE_SEQUENTIAL, "SEQUENTIAL"},
+       {MPI_MODE_UNIQUE_OPEN, "UNIQUE_OPEN"},
+       {MPI_MODE_DELETE_ON_CLOSE, "DELETE_ON_CLOSE"}}};
+  std::string text;
+  for (const auto& [flag, name] : flags) {
+    if ((mode & flag) != 0) {
+      text += (text.empty() ? "" : "|") + std::string(name);
+    }
+  }
+  return text;
 }
 
 std::unique_ptr<storage::File> open_existing(storage::Storage& files, const std::string& path,
@@ -86,8 +107,8 @@ std::unique_ptr<storage::File> open_existing(storage::Storage& files, const std:
   }
 }
 
-std::unique_ptr<storage::File> open_first(storage::Storage& files, const std::string& path,
-                                          int mode) {
+std::unique_ptr<storage::File> open_or_create(storage::Storage& files, const std::string& path,
+                                              int mode) {
   if ((mode & MPI_MODE_CREATE) == 0) {
     return open_existing(files, path, mode);
   }
@@ -98,6 +119,26 @@ std::unique_ptr<storage::File> open_first(storage::Storage& files, const std::st
       throw;
     }
     return open_existing(files, path, mode);
+  }
+}
+
+/// Throws the classes that MPI has for what the storage's codes do not tell apart.
+std::unique_ptr<storage::File> open_first(storage::Storage& files, const std::string& path,
+                                          int mode) {
+  try {
+    return open_or_create(files, path, mode);
+  } catch (const Error& e) {
+    if (e.code() == Code::io && storage::is_folder(path)) {
+      throw Fault(MPI_ERR_BAD_FILE, "is a folder");
+    }
+    if (e.code() == Code::permission && (mode & MPI_MODE_RDONLY) == 0 &&
+        storage::is_mounted_read_only(path)) {
+      throw Fault(MPI_ERR_READ_ONLY, "its file system is mounted for reading only");
+    }
+    if (e.code() == Code::not_found && (mode & MPI_MODE_CREATE) != 0) {
+      throw Fault(MPI_ERR_NO_SUCH_FILE, "cannot be created: its folder does not exist");
+    }
+    throw;
   }
 }
 
@@ -123,6 +164,8 @@ struct Meeting {
   int error_class = MPI_SUCCESS;
   bool is_one_node = true;
   bool is_behind = true;  ///< do all ask for it?
+  int lowest_mode = 0;
+  int highest_mode = 0;
 };
 
 Meeting meet(File& file, int error_class) {
@@ -145,6 +188,8 @@ Meeting meet(File& file, int error_class) {
   check(mpi.Allreduce(mine.data(), all.data(), static_cast<int>(mine.size()), MPI_INT64_T, MPI_MAX,
                       file.comm),
         "agreeing on the mode");
+  meeting.highest_mode = static_cast<int>(all[0]);
+  meeting.lowest_mode = static_cast<int>(-all[1]);
   meeting.is_one_node = all[2] == -all[3];
   meeting.error_class = static_cast<int>(all[4]);
   if (meeting.error_class == MPI_SUCCESS && all[0] != -all[1]) {
@@ -158,6 +203,7 @@ Meeting meet(File& file, int error_class) {
 /// The result of rank 0, sent to all.
 struct First {
   std::int64_t error_class = MPI_SUCCESS;
+  storage::FileIdentity identity;
   std::uint64_t name = 0;         ///< a number made of the name that the program gave there
   std::int64_t path_bytes = 0;    ///< of where links lead from it
   std::int64_t stripe_bytes = 0;  ///< of the file system; 0: it has none, or does not tell
@@ -190,6 +236,22 @@ std::string path_of_first(const File& file, const First& first) {
   return first.name == number_of(file.path) || file.rank == 0 ? path : std::string();
 }
 
+/// Opens the file by this rank's own name for it.
+void open_by_own_name(File& file, bool is_named_alike) {
+  try {
+    file.path = file.files->real_path(file.path);
+    file.storage = open_existing(*file.files, file.path, file.mode);
+  } catch (const Error& e) {
+    if (e.code() != Code::not_found) {
+      throw;
+    }
+    if (!is_named_alike) {
+      throw Fault(MPI_ERR_NOT_SAME, "another name than rank 0's, and no such file is there");
+    }
+    throw Fault(MPI_ERR_NO_SUCH_FILE, "is not there on this rank, but on rank 0");
+  }
+}
+
 /// On another rank than rank 0. Where the node has no such path, its own way to the file counts:
 /// folders may be mounted at other places there.
 void open_other(File& file, const std::string& found) {
@@ -204,8 +266,7 @@ void open_other(File& file, const std::string& found) {
       }
     }
   }
-  file.path = file.files->real_path(file.path);
-  file.storage = open_existing(*file.files, file.path, file.mode);
+  open_by_own_name(file, !found.empty());
 }
 
 /// Opens the file on the other ranks, and their part of the shared pointer's memory. All agree: on
@@ -217,6 +278,10 @@ bool open_others(File& file, const First& first, bool is_one_node) {
   const Failure own = failure_after(file, [&] {
     if (file.rank != 0) {
       open_other(file, path);
+      // Nodes may number one file system differently.
+      if (is_one_node && path.empty() && file.storage->identity() != first.identity) {
+        throw Fault(MPI_ERR_NOT_SAME, "is another file than rank 0's");
+      }
       is_so = !file.shared_position.attach(first.key);
     }
     if (!is_one_node) {
@@ -312,6 +377,7 @@ void open_on_all(File& file, const Meeting& meeting) {
       file.path = file.files->real_path(file.path);
       first.path_bytes = std::ssize(file.path);
       file.storage = open_first(*file.files, file.path, file.mode);
+      first.identity = file.storage->identity();
       first.key = file.shared_position.make(meeting.is_one_node);
       first.steering = file.hints.steering();
       first.stripe_bytes =
@@ -363,12 +429,12 @@ File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
   auto file = std::make_unique<File>(duplicate);
   file->mode = mode;
   Failure failure;
-  failure.error_class = mode_fault(mode);
   try {
     if (name == nullptr || *name == '\0') {
       throw Fault(MPI_ERR_BAD_FILE, "a file without a name");
     }
     file->path = without_prefix(name);
+    check_mode(mode);
     // The name stays as it is: LINK/../NAME is not NAME.
     const bool is_absolute = file->path.starts_with('/');
     file->given_path = (is_absolute ? "" : storage::absolute_path(".") + '/') + file->path;
@@ -380,6 +446,13 @@ File* open_file(MPI_Comm comm, const char* name, int mode, MPI_Info info) {
   }
   const Meeting meeting = meet(*file, failure.error_class);
   if (meeting.error_class != MPI_SUCCESS) {
+    if (meeting.error_class == MPI_ERR_NOT_SAME) {
+      failure = failure_after(*file, [&] {
+        throw Fault(MPI_ERR_NOT_SAME,
+                    "opened with different modes: " + mode_text(meeting.lowest_mode) +
+                        " on one rank, " + mode_text(meeting.highest_mode) + " on another");
+      });
+    }
     fail_together(*file, meeting.error_class, {&failure, 1});
   }
   open_on_all(*file, meeting);

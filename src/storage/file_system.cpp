@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <vector>
@@ -150,6 +151,18 @@ FileSystemFacts file_system_facts(const std::string& path) {
                                                   : 0;
   facts.stripes = striping.stripes;
   return facts;
+}
+
+bool is_mounted_read_only(const std::string& path) {
+  struct statvfs system = {};
+  return (::statvfs(path.c_str(), &system) == 0 ||
+          ::statvfs(folder_of(path).c_str(), &system) == 0) &&
+         (system.f_flag & ST_RDONLY) != 0;
+}
+
+bool is_folder(const std::string& path) {
+  struct stat status = {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 }  // namespace sluice::storage

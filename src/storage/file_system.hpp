@@ -27,6 +27,12 @@ struct Striping {
 /// the preferred block size if that is at least 1 MiB. Writes nothing, never fails.
 FileSystemFacts file_system_facts(const std::string& path);
 
+/// Is the file system of `path`, or of its folder if it does not exist yet, mounted for reading
+/// only? Never fails.
+bool is_mounted_read_only(const std::string& path);
+/// Does `path` lead to a folder? Never fails.
+bool is_folder(const std::string& path);
+
 /// The striping in a `lustre.lov` attribute of a plain layout (version 1 or 3), or of the last
 /// component of a composite one, which holds the bulk of long files. Empty for an attribute of any
 /// other kind or with a number that Lustre does not allow; `stripes` is 0 if the attribute says

@@ -1,12 +1,17 @@
 // The same class of error on every rank, and no hang, whatever fails on one of them: the program
 // replaces the C library's pwrite, pread and close and makes them fail on the last rank only.
-// failures FILE; exits with 1 where a class is another one.
+// failures [fatal-open|fatal-read] FILE; exits with 1 where a class is another one. With a word
+// before the file a call fails whose error handler ends the program.
 #include <cerrno>
+#include <cstdarg>
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <mpi.h>
 #include <string>
+#include <string_view>
+#include <sys/statvfs.h>
 #include <sys/types.h>
 #include <unistd.h>
 #include <vector>
@@ -36,6 +41,18 @@ ssize_t read_or_fail(const char* name, int fd, void* into, size_t bytes, off_t a
     return -1;
   }
   return reinterpret_cast<Read>(dlsym(RTLD_NEXT, name))(fd, into, bytes, at);
+}
+
+/// Files of this name are on a file system that is mounted for reading only.
+bool is_read_only(const char* path) { return std::string_view(path).ends_with(".read-only"); }
+
+int open_or_fail(const char* name, int folder, const char* path, int flags, mode_t mode) {
+  if (is_read_only(path) && (flags & (O_WRONLY | O_RDWR | O_CREAT)) != 0) {
+    errno = EROFS;
+    return -1;
+  }
+  using Open = int (*)(int, const char*, int, ...);
+  return reinterpret_cast<Open>(dlsym(RTLD_NEXT, name))(folder, path, flags, mode);
 }
 
 int class_of(int result) {
@@ -151,6 +168,35 @@ void check_full(const std::string& name) {
   expect("close", MPI_File_close(&file), MPI_SUCCESS);
 }
 
+/// An end returns what its begin did; a program may also leave it out.
+void check_splits(const std::string& name) {
+  MPI_File file = open_for_all((name + ".split").c_str());
+  const std::vector<char> bytes(1 << 10, 'x');
+  const auto n = static_cast<int>(bytes.size());
+  const MPI_Offset own = MPI_Offset{rank} * n;
+  const auto begin = [&] {
+    return MPI_File_write_at_all_begin(file, own, bytes.data(), n, MPI_CHAR);
+  };
+  const auto end = [&] { return MPI_File_write_at_all_end(file, bytes.data(), MPI_STATUS_IGNORE); };
+  fail_on_last(ENOSPC);
+  expect("begin", begin(), MPI_ERR_NO_SPACE);
+  expect("end", end(), MPI_ERR_NO_SPACE);
+  expect("a second end", end(), MPI_ERR_IO);
+  expect("begin", begin(), MPI_ERR_NO_SPACE);
+  fails_with = 0;
+  expect("begin without the end of one that failed", begin(), MPI_SUCCESS);
+  expect("a second begin", begin(), MPI_ERR_IO);
+  expect("end", end(), MPI_SUCCESS);
+  // Of a nonblocking call the call fails, and there is nothing to wait for.
+  MPI_Request request = MPI_REQUEST_NULL;
+  fails_with = ENOSPC;
+  expect("iwrite_at", MPI_File_iwrite_at(file, own, bytes.data(), n, MPI_CHAR, &request),
+         MPI_ERR_NO_SPACE);
+  fails_with = 0;
+  expect("request", request == MPI_REQUEST_NULL ? MPI_SUCCESS : MPI_ERR_REQUEST, MPI_SUCCESS);
+  expect("close", MPI_File_close(&file), MPI_SUCCESS);
+}
+
 /// Some file systems say only at the close that there is no space.
 void check_closes(const char* name) {
   for (const auto& [number, right] :
@@ -176,11 +222,31 @@ void check_opens(const std::string& name) {
   if (ranks > 1) {
     expect("modes differ", open(name.c_str(), rank == 0 ? MPI_MODE_RDONLY : MPI_MODE_RDWR),
            MPI_ERR_NOT_SAME);
+    const std::string other = name + ".other";
+    const int create = MPI_MODE_CREATE | MPI_MODE_RDWR;
+    expect("names differ", open(rank == 0 ? name.c_str() : other.c_str(), create),
+           MPI_ERR_NOT_SAME);
+    expect("open", open(other.c_str(), create), MPI_SUCCESS);
+    expect("close", MPI_File_close(&file), MPI_SUCCESS);
+    expect("files differ", open(rank == 0 ? name.c_str() : other.c_str(), create),
+           MPI_ERR_NOT_SAME);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+      unlink(other.c_str());
+    }
   }
+  expect("a folder", open(name.substr(0, name.rfind('/')).c_str(), MPI_MODE_RDWR),
+         MPI_ERR_BAD_FILE);
+  expect("read-only file system",
+         open((name + ".read-only").c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR), MPI_ERR_READ_ONLY);
   expect("open", open(name.c_str(), MPI_MODE_RDONLY), MPI_SUCCESS);
   char byte = 0;
   expect("read only", MPI_File_write_all(file, &byte, 1, MPI_CHAR, MPI_STATUS_IGNORE),
          MPI_ERR_READ_ONLY);
+  expect(
+      "an argument of one rank",
+      MPI_File_read_at_all(file, rank == ranks - 1 ? -1 : 0, &byte, 1, MPI_CHAR, MPI_STATUS_IGNORE),
+      MPI_ERR_ARG);
   expect("close", MPI_File_close(&file), MPI_SUCCESS);
   expect("a handle that is none", MPI_File_write_all(file, &byte, 1, MPI_CHAR, MPI_STATUS_IGNORE),
          MPI_ERR_FILE);
@@ -191,9 +257,47 @@ void check_opens(const std::string& name) {
   }
 }
 
+/// Ends the program.
+void fail_fatally(std::string_view which, const std::string& name) {
+  MPI_File file = MPI_FILE_NULL;
+  if (which == "fatal-open") {
+    MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL);
+    MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+    return;
+  }
+  MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL,
+                &file);
+  MPI_File_set_errhandler(file, MPI_ERRORS_ARE_FATAL);
+  char byte = 0;
+  MPI_File_read_at_all(file, 0, &byte, 1, MPI_CHAR, MPI_STATUS_IGNORE);
+}
+
 }  // namespace
 
 extern "C" {
+int openat(int folder, const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  return open_or_fail("openat", folder, path, flags, mode);
+}
+int openat64(int folder, const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  return open_or_fail("openat64", folder, path, flags, mode);
+}
+int statvfs(const char* path, struct statvfs* facts) {
+  using Stat = int (*)(const char*, struct statvfs*);
+  if (is_read_only(path)) {
+    *facts = {};
+    facts->f_flag = ST_RDONLY;
+    return 0;
+  }
+  return reinterpret_cast<Stat>(dlsym(RTLD_NEXT, "statvfs"))(path, facts);
+}
 ssize_t pwrite(int fd, const void* from, size_t bytes, off_t at) {
   return write_or_fail("pwrite", fd, from, bytes, at);
 }
@@ -226,8 +330,14 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   file_name = argv[argc - 1];
+  if (argc > 2) {
+    fail_fatally(argv[1], file_name);
+    MPI_Finalize();
+    return 0;
+  }
   check_writes(argv[argc - 1]);
   check_full(argv[argc - 1]);
+  check_splits(argv[argc - 1]);
   check_closes(argv[argc - 1]);
   check_opens(argv[argc - 1]);
   int all = 0;

@@ -66,6 +66,46 @@ class Programs(unittest.TestCase):
                     self.assertIn(f"rank {ranks - 1}: {self.folder}/failing.dat: write of ",
                                   done.stderr)
                     self.check_lines(done.stderr.splitlines(), ranks)
+                    self.check_reasons(done.stderr, ranks)
+
+    def check_reasons(self, said, ranks):
+        """Each failure has a line of who, which file, and why; but not that a file is missing, or
+        is there, for programs try that."""
+        name, last = f"{self.folder}/failing.dat", ranks - 1
+        expected = [(last, name, "a negative count"), (last, name, "a negative offset"),
+                    (0, name, "an unknown data representation"),
+                    (0, name, "the file is open for reading"),
+                    (0, name, "needs one of MPI_MODE_RDONLY, MPI_MODE_WRONLY and MPI_MODE_RDWR"),
+                    (0, f"{name}.not-there/file", "cannot be created: its folder does not exist"),
+                    (0, str(self.folder), "is a folder"),
+                    (0, f"{name}.read-only", "its file system is mounted for reading only")]
+        if ranks > 1:
+            other = f"{name}.other"
+            expected += [
+                (0, name, "opened with different modes: RDONLY on one rank, RDWR on another"),
+                (1, other, "another name than rank 0's, and no such file is there"),
+                (1, other, "is another file than rank 0's")]
+        for rank, path, why in expected:
+            self.assertEqual(said.count(f"sluice: rank {rank}: {path}: {why}\n"), 1, (why, said))
+            self.assertEqual(said.count(f": {path}: {why}"), 1, (why, said))
+        self.assertNotIn("not-there: ", said)
+        self.assertNotIn("failing.dat: creating", said)
+        self.assertNotIn("failing.dat: deleting", said)
+
+    def test_fatal_handlers(self):
+        """Where an error handler ends the program, the call and the file are named."""
+        for abi in TESTED:
+            for case, function in (("fatal-open", "MPI_File_open"),
+                                        ("fatal-read", "MPI_File_read_at_all")):
+                with self.subTest(abi=abi, case=case):
+                    path = self.folder / case
+                    words = launch.words(abi, 2, PROGRAMS / f"failures.{abi}", case, path,
+                                         preload=library(abi))
+                    done = subprocess.run(words, capture_output=True, text=True, check=False,
+                                          timeout=TIMEOUT_S)
+                    self.assertNotEqual(done.returncode, 0)
+                    self.assertRegex(done.stderr, rf"sluice: rank \d: {function}: {path}: .*; "
+                                                  "the error handler ends the program")
 
     def settings_said(self, abi, **environment):
         """What stderr has of a program with these settings."""
