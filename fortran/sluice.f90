@@ -274,7 +274,8 @@ module sluice
     end subroutine
     !> Begins a step. Local. Only one step is open at a time; end it with end_step.
     !>
-    !> - `time`: time of the step in the simulation's unit; of which rank 0's is stored; absent: none
+    !> - `time`: time of the step in the simulation's unit, of which rank 0's is stored; absent:
+    !>   none
     !> - errors: `wrong_state` (the step before has not ended), `unsupported` (the format stores no
     !>   times)
     module subroutine begin_step(self, time, stat, errmsg)

@@ -17,7 +17,8 @@ class Attributes(MutableMapping):
     Values are bool, int, float, str, numpy scalars, or lists (one-dimensional arrays) of int, float
     or str. Numbers of numpy keep their type, but uint32 and uint64 become int64. Setting is for
     files being written, and alike: every rank sets an attribute of the same name and type; values
-    are not compared, and those of rank 0 are stored. Everything else is for files being read. An attribute cannot be removed. All calls are local.
+    are not compared, and those of rank 0 are stored. Everything else is for files being read. An
+    attribute cannot be removed. All calls are local.
 
     Raises:
         Error: NOT_FOUND (a KeyError too), BAD_NAME, TYPE_MISMATCH, UNSUPPORTED.
