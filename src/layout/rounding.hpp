@@ -16,6 +16,11 @@ inline constexpr const char* quantization_container = "quantization_info";
 inline bool says_rounding(const std::string& variable) {
   return variable.rfind(quantization_container, 0) == 0;
 }
+/// Is it such a variable of Sluice's? Rounded variables refer to it from the first commit on, and
+/// nobody puts it.
+inline bool says_rounding(const model::Definition& definition) {
+  return says_rounding(definition.name) && !definition.stepped && definition.shape.empty();
+}
 
 /// How the values of a variable are rounded before they are compressed; nothing where they are not.
 /// Error invalid_argument where its elements are no float32 or float64, or have fewer digits.

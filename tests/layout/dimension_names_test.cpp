@@ -167,7 +167,7 @@ TEST(DimensionNames, WhatNetcdfCannotHoldIsLeftOutAndNamed) {
     Options options;
     options.strategy = "shared";
     const auto done = commit::convert(transport, *files.storage(), {"a.h5", "a.nc", options});
-    EXPECT_EQ(done.unnamed, (Names{"d", "c"}));  // in the order of the file
+    EXPECT_EQ(done.unnamed, (Names{"c", "d"}));  // in the order of definition
     File in = files.open(transport, "a.nc", Mode::read);
     EXPECT_EQ(in.info(in.find("b")).dimensions, (Names{"m", "n"}));
     EXPECT_EQ(in.time(0), 1.5);

@@ -9,7 +9,7 @@ namespace parabmu {
 namespace {
 
 constexpr std::array<double, 3> size{0.3, 0.5, 0.2};
-const Material bone{17000, 0.3, false};
+const Material bone{17000, 0.3};
 
 using Field = std::array<double, 24>;
 

@@ -68,7 +68,7 @@ TEST_F(OutputTest, EveryStepIsStoredBitForBit) {
       const Sample sample = make_sample(MPI_COMM_WORLD, options_);
       Integrator integrator(MPI_COMM_WORLD, sample, options_.physics);
       std::vector<std::vector<Vec3>> kept;
-      FileOutput output(MPI_COMM_WORLD, sample, options_);
+      FileOutput output(MPI_COMM_WORLD, sample, options_, 0);
       for (std::uint32_t step = 0; step <= 3; ++step) {
         if (step > 0) {
           integrator.step(step);
@@ -102,7 +102,7 @@ TEST_F(OutputTest, TheFirstStepIsTheSnapshotsOwnBytes) {
     options_.start_from = data_folder() + "/" + mode;
     const Sample sample = make_sample(MPI_COMM_WORLD, options_);
     Integrator integrator(MPI_COMM_WORLD, sample, options_.physics);
-    FileOutput output(MPI_COMM_WORLD, sample, options_);
+    FileOutput output(MPI_COMM_WORLD, sample, options_, 0);
     output.write(0, integrator.spins(), {});
     output.close();
 

@@ -144,10 +144,7 @@ void Hdf5Planner::make(std::uint32_t variable, const model::Dims& tile, bool pla
 
 void Hdf5Planner::make_touched(const CommitRequest& request) {
   for (std::uint32_t v = 0; v < variables_.size(); ++v) {
-    // Rounded variables refer to it from the first commit on, and nobody puts it.
-    const model::Definition& definition = variables_.definition(v);
-    if (!variables_[v].exists && says_rounding(definition.name) && !definition.stepped &&
-        definition.shape.empty()) {
+    if (!variables_[v].exists && says_rounding(variables_.definition(v))) {
       make(v, {}, true);
     }
   }

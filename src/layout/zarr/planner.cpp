@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "layout/rounding.hpp"
 #include "layout/zarr/fill_value.hpp"
 #include "model/bytes.hpp"
 #include "model/round_up.hpp"
@@ -291,11 +292,11 @@ std::vector<std::uint64_t> ZarrPlanner::place_encoded(std::span<const EncodedTil
 }
 
 void ZarrPlanner::make_untouched() {
-  if (!std::exchange(makes_all_, false)) {
-    return;
-  }
+  const bool makes_all = std::exchange(makes_all_, false);
   for (std::uint32_t v = 0; v < known().size(); ++v) {
-    arrays_.make(v, untouched_tile(known()[v], most_tile_bytes));
+    if (makes_all || says_rounding(known()[v])) {
+      arrays_.make(v, untouched_tile(known()[v], most_tile_bytes));
+    }
   }
 }
 
