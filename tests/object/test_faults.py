@@ -37,6 +37,16 @@ def test_what_passes_is_tried_again(server, succeed, fault):
     oracle.check(server, "data", "run.zarr", SHAPE, 2)
 
 
+def test_an_answer_that_is_always_slow_is_waited_for(server, succeed):
+    def choose(method, path, headers):
+        return "slow" if method == "PUT" and "/x/c" in path else None
+    with Proxy(server.port, choose) as proxy:
+        succeed("w", ADDRESS, {"steps": 1, **SHORT}, endpoint=proxy.endpoint)
+        slow = [path for _, path, what in proxy.seen if what == "slow"]
+    assert slow and len(slow) == len(set(slow)), slow  # none was given up, and tried again
+    oracle.check(server, "data", "run.zarr", SHAPE, 1)
+
+
 @pytest.mark.parametrize("number", range(ROUNDS))
 def test_all_at_once(server, succeed, number):
     chance = random.Random(number)

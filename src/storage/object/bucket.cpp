@@ -160,6 +160,7 @@ HttpAnswer Bucket::send_guarded(const Call& call, const HttpRequest& request, do
 
 HttpAnswer Bucket::send(const Call& call, HttpRequest request) {
   const double began_s = model::now_s();
+  const auto elapsed_s = [&] { return model::now_s() - began_s; };
   BackoffLimits limits;
   limits.deadline_s = options_.timeout_s;
   Backoff backoff(limits);
@@ -167,7 +168,7 @@ HttpAnswer Bucket::send(const Call& call, HttpRequest request) {
   std::array<std::byte, 1> first_byte{};
   while (true) {
     request.url = url_of(call, config());
-    const double left_s = std::max(0.1, options_.timeout_s - model::now_s() - began_s);
+    const double left_s = std::max(0.1, options_.timeout_s - elapsed_s());
     const HttpAnswer answer = send_guarded(call, request, left_s);
     const bool is_done = answer.status / 100 == 2 && answer.is_whole &&
                          !(call.may_hold_error && holds_error(answer));
@@ -187,10 +188,9 @@ HttpAnswer Bucket::send(const Call& call, HttpRequest request) {
       renew_config();
       continue;
     }
-    const auto wait_s =
-        may_try_again(answer) ? backoff.next(model::now_s() - began_s, chance()) : std::nullopt;
+    const auto wait_s = may_try_again(answer) ? backoff.next(elapsed_s(), chance()) : std::nullopt;
     if (!wait_s) {
-      fail(call, answer, backoff.tries(), model::now_s() - began_s);
+      fail(call, answer, backoff.tries(), elapsed_s());
     }
     std::this_thread::sleep_for(std::chrono::duration<double>(*wait_s));
     bool is_old = false;
