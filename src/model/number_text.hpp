@@ -1,4 +1,4 @@
-// Numbers in texts, and the blanks around them.
+// Numbers and booleans in texts, and the blanks around them.
 #pragma once
 
 #include <charconv>
@@ -15,6 +15,17 @@ std::optional<T> number_in(std::string_view text) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   return error == std::errc{} && stop == end ? std::optional<T>(value) : std::nullopt;
+}
+
+/// true, on, yes, 1, or their opposites; empty: another word.
+inline std::optional<bool> boolean_in(std::string_view text) {
+  if (text == "true" || text == "on" || text == "yes" || text == "1") {
+    return true;
+  }
+  if (text == "false" || text == "off" || text == "no" || text == "0") {
+    return false;
+  }
+  return std::nullopt;
 }
 
 /// Without the `blanks` at both ends.

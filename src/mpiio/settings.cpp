@@ -76,13 +76,7 @@ std::optional<bool> switch_of(std::string_view word) {
     // Not tolower: in a Turkish locale an I is none of ASCII.
     letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
   }
-  if (lower == "true" || lower == "on" || lower == "yes" || lower == "1") {
-    return true;
-  }
-  if (lower == "false" || lower == "off" || lower == "no" || lower == "0") {
-    return false;
-  }
-  return std::nullopt;
+  return model::boolean_in(lower);
 }
 
 bool is_switched_on(const char* setting, bool standard) {

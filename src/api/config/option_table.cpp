@@ -47,18 +47,11 @@ std::uint64_t bytes(const std::string& text) {
 }
 
 bool boolean(const std::string& text) {
-  const std::string_view told = bare(text);
-  for (const char* yes : {"true", "1", "yes", "on"}) {
-    if (told == yes) {
-      return true;
-    }
+  const auto value = model::boolean_in(bare(text));
+  if (!value) {
+    refuse(text, "boolean: use true or false");
   }
-  for (const char* no : {"false", "0", "no", "off"}) {
-    if (told == no) {
-      return false;
-    }
-  }
-  refuse(text, "boolean: use true or false");
+  return *value;
 }
 
 constexpr std::array<const char*, 4> durabilities{"none", "close", "step", "auto"};
