@@ -123,10 +123,9 @@ void fail_together(File& file, int error_class, std::span<const Failure> own) {
   const int number = file.ranks - file.rank;
   std::array<int, Failure::codes> mine{};
   for (const Failure& failure : own) {
-    if (failure.is_usual) {
-      continue;
+    if (!failure.is_usual) {
+      mine[static_cast<std::size_t>(failure.code)] = number;
     }
-    mine[static_cast<std::size_t>(failure.code)] = number;
   }
   std::array<int, Failure::codes> most = mine;
   if (file.ranks > 1 && mpi.Allreduce(mine.data(), most.data(), Failure::codes, MPI_INT, MPI_MAX,
@@ -134,7 +133,7 @@ void fail_together(File& file, int error_class, std::span<const Failure> own) {
     most = mine;
   }
   for (const Failure& failure : own) {
-    if (most[static_cast<std::size_t>(failure.code)] == number && !failure.is_usual) {
+    if (most[static_cast<std::size_t>(failure.code)] == number) {
       file.report.printed.print_first(failure);
     }
   }

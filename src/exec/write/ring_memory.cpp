@@ -56,14 +56,13 @@ std::unique_ptr<RingMemory> RingMemory::choose(const std::function<Need(std::uin
   });
   choice.is_new = !memory;
   if (memory) {
-    memory->is_used_ = true;
     memory->make_room(memory->data(), choice.need.head_bytes);
     std::memset(memory->data(), 0, choice.need.head_bytes);
   } else {
     drop_idle_rings();
     choice.need = fit(room_beside_others(choice.need.bytes / ranks, budget_bytes));
     memory = std::make_unique<RingMemory>(SharedMemory::make(choice.need.bytes), ranks);
-    memory->is_used_ = memory->memory_->claim(users);
+    memory->memory_->claim(users);
   }
   choice.key = memory->memory_->key();
   return memory;

@@ -1,4 +1,3 @@
-
 #include "layout/namdbin/namdbin.hpp"
 #include "model/name.hpp"
 #include "sluice/error.hpp"
