@@ -7,6 +7,7 @@
 #include "api/checkpoint/checkpoint_paths.hpp"
 #include "api/checkpoint/failures.hpp"
 #include "api/checkpoint/names.hpp"
+#include "api/checkpoint/restoring.hpp"
 #include "api/messages.hpp"
 #include "model/clock.hpp"
 
@@ -95,6 +96,45 @@ std::unique_ptr<FileImpl> CheckpointImpl::open(Mode mode, const Options& options
 void CheckpointImpl::add(Registered thing) {
   require_open("register");
   state_.add(std::move(thing), has_saved_);
+}
+
+// -- restoring ------------------------------------------------------------------------------------
+
+Restored CheckpointImpl::restore() {
+  require_open("restore");
+  if (file_ || last_number_ != 0) {
+    throw Error(Code::wrong_state, path_ +
+                                       ": restore: after a save or another restore(): call it "
+                                       "once, at the start");
+  }
+  try {
+    Restored restored = try_restore();
+    not_restored_.clear();
+    return restored;
+  } catch (const std::exception& e) {
+    not_restored_ = e.what();
+    throw;
+  }
+}
+
+/// Collective.
+Restored CheckpointImpl::try_restore() {
+  if (!is_there(*transport_, *storage_, path_)) {
+    return {};
+  }
+  std::optional<std::string> lost;
+  if (options_.file.parts_dir.empty()) {
+    lost = bring_home(*transport_, *storage_, path_, scratch_ ? scratch_->folder() : "");
+  }
+  File in(open(Mode::read, options_.file));
+  Taken taken = take_newest(*transport_, path_, state_, in);
+  goes_on_ = may_replace_ = true;
+  after_step_ = taken.after_step;
+  last_number_ = taken.last_number;
+  if (lost) {
+    taken.restored.newer.insert(taken.restored.newer.begin(), {0, *lost});
+  }
+  return std::move(taken.restored);
 }
 
 // -- saving ---------------------------------------------------------------------------------------
@@ -192,6 +232,42 @@ bool CheckpointImpl::open_to_append() {
     return false;
   }
   return true;
+}
+
+/// Collective. What is damaged may be checkpoints of which parts are lost.
+bool CheckpointImpl::holds_other_things() {
+  Options options = options_.file;
+  options.log = Log::off;
+  try {
+    File in(open(Mode::read, options));
+    const bool is_ours = holds_checkpoints(in);
+    in.close();
+    return !is_ours;
+  } catch (const Error& e) {
+    if (!is_damage(e.code()) || e.code() == Code::io || e.code() == Code::version) {
+      throw;
+    }
+    return e.code() == Code::format || e.code() == Code::truncated;
+  }
+}
+
+/// Collective. Error wrong_state or exists where a first save would replace what nobody has asked
+/// it to.
+void CheckpointImpl::require_replaceable() {
+  if (may_replace_ || !is_there(*transport_, *storage_, path_)) {
+    return;
+  }
+  if (!not_restored_.empty()) {
+    throw Error(Code::wrong_state,
+                path_ + ": save: it would replace what restore() could not take: choose another " +
+                    "name, or replace its checkpoints by a new Checkpoint whose first call is " +
+                    "save(); restore() failed with: " + not_restored_);
+  }
+  if (holds_other_things()) {
+    throw Error(Code::exists, path_ +
+                                  ": save: it would replace a file that holds no checkpoints: "
+                                  "choose another name, or remove the file");
+  }
 }
 
 /// Collective. What is there stays until the first commit.

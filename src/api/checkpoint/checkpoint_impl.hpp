@@ -61,7 +61,6 @@ class CheckpointImpl {
   void begin(settings::Settings settings);
   void require_open(const char* call) const;
   std::unique_ptr<FileImpl> open(Mode mode, const Options& options);
-  bool is_there();
   void open_to_save();
   bool open_to_append();
   void adopt(std::unique_ptr<FileImpl> impl);
@@ -80,7 +79,6 @@ class CheckpointImpl {
   void drain_last(double seconds);
   void finish_drain_if_done(bool is_done);
   void drain_scratch(double seconds, const char* remedy);
-  Restored read(File& in);
   void say_of_file(const std::string& text) const;
 
   const storage::OwnProcess process_;
