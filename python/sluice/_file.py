@@ -302,9 +302,7 @@ class File(OneHandle, Mapping):
                 options than it was defined with), WRONG_STATE. The commit then fails too, on every
                 rank.
         """
-        plain, mask = without_mask(data)
-        array = as_dense(plain, f"put {_name_of(variable)}: ")
-        code = type_of(array.dtype, f"put {_name_of(variable)}: ")
+        array, mask, code = _taken("put", variable, data)
         known = self._for_put("put", variable, array, shape, define)
         array = _filled(known, array, mask)
         selection = ffi.new("sluice_selection*", {"size": ffi.sizeof("sluice_selection")})
@@ -339,9 +337,7 @@ class File(OneHandle, Mapping):
             Error: INVALID_ARGUMENT, TYPE_MISMATCH; DUPLICATE_ROW, MISSING_ROW and OUT_OF_BOUNDS
                 from the commit.
         """
-        plain, mask = without_mask(rows)
-        array = as_dense(plain, f"put_rows {_name_of(variable)}: ")
-        code = type_of(array.dtype, f"put_rows {_name_of(variable)}: ")
+        array, mask, code = _taken("put_rows", variable, rows)
         wanted = as_ids(ids)
         if array.ndim == 0 or array.shape[0] != wanted.size:
             raise Error(Code.INVALID_ARGUMENT,
@@ -373,9 +369,7 @@ class File(OneHandle, Mapping):
                 put()), OUT_OF_BOUNDS (more than the shape); OUT_OF_BOUNDS also from the commit,
                 where the ranks together have more.
         """
-        plain, mask = without_mask(rows)
-        array = as_dense(plain, f"put_joined {_name_of(variable)}: ")
-        code = type_of(array.dtype, f"put_joined {_name_of(variable)}: ")
+        array, mask, code = _taken("put_joined", variable, rows)
         if array.ndim == 0:
             raise Error(Code.INVALID_ARGUMENT, f"put_joined {variable}: a scalar has no rows")
         if self._known("put_joined", variable) is None:
@@ -770,5 +764,9 @@ def _filled(variable: Variable, array: np.ndarray, mask: Optional[np.ndarray]) -
     return filled
 
 
-def _name_of(variable: Any) -> Any:
-    return variable.name if isinstance(variable, Variable) else variable
+def _taken(call: str, variable: Any, values: Any) -> Tuple[np.ndarray, Optional[np.ndarray], int]:
+    """What is put, as the library takes it; its mask; its sluice_type."""
+    what = f"{call} {variable.name if isinstance(variable, Variable) else variable}: "
+    plain, mask = without_mask(values)
+    array = as_dense(plain, what)
+    return array, mask, type_of(array.dtype, what)
