@@ -104,6 +104,43 @@ SLUICE_BEHAVIOUR(divergence, of_flush_and_close) {
   });
 }
 
+/// One rank makes a step less than the others, who must not wait for it in their close().
+SLUICE_BEHAVIOUR(divergence, of_the_end_of_a_step_and_close) {
+  if (world.ranks() == 1) {
+    return;
+  }
+  const std::string path = world.path("fewer.h5");
+  std::vector<std::string> afterwards(static_cast<std::size_t>(world.ranks()));
+  expect_divergent(world, "rank 1 closes, rank 0 ends step 1: the file is closed", [&](Rank& rank) {
+    File out = rank.open(path, Mode::write);
+    const Variable v = out.define<double>("v", shape, {.steps = true});
+    for (int s = 0; s < (rank.is(1) ? 1 : 2); ++s) {
+      Step step = out.begin_step();
+      if (rank.rank() == 0) {
+        step.put(v, zeros);
+      }
+      try {
+        step.end();
+      } catch (const Error&) {
+        try {
+          out.close();
+        } catch (const Error& e) {
+          afterwards[static_cast<std::size_t>(rank.rank())] = e.what();
+        }
+        throw;
+      }
+    }
+    out.close();
+  });
+  for (int r = 0; r < world.ranks(); ++r) {
+    EXPECT_EQ(afterwards[static_cast<std::size_t>(r)], r == 1 ? "" : path + ": is closed");
+  }
+  world.run([&](Rank& rank) {
+    File in = rank.open(path, Mode::read);
+    EXPECT_EQ(in.steps(), 1U);
+  });
+}
+
 SLUICE_BEHAVIOUR(divergence, of_the_end_of_a_step_and_flush) {
   expect_divergent(world, "rank 1 ends step 0, rank 0 flushes", [&](Rank& rank) {
     File out = rank.open(world.path("step.h5"), Mode::write);

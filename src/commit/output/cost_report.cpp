@@ -45,7 +45,7 @@ void CostReport::print_totals(const plan::Totals& mine, const std::string& forma
   explain_ = nullptr;
 }
 
-void CostReport::note(CommitCost commit, OutputStats::Look look) {
+void CostReport::note(CommitCost commit, const std::shared_ptr<PendingCommit>& pending) {
   if (options_.log == Log::steps) {
     auto bytes = static_cast<std::int64_t>(commit.cost.bytes);
     transport_.allreduce({&bytes, 1}, exec::Op::sum);
@@ -53,6 +53,10 @@ void CostReport::note(CommitCost commit, OutputStats::Look look) {
     if (transport_.rank() == 0 && !log_ && !log_has_ended_) {
       log_ = std::make_unique<StepLog>(storage_, path_, appends_);
     }
+  }
+  OutputStats::Look look;
+  if (pending) {
+    look = [pending] { return OutputStats::Outcome{pending->settled_s(), pending->failed()}; };
   }
   stats_.add(commit, std::move(look));
 }

@@ -11,6 +11,7 @@
 
 #include "commit/output/step_log.hpp"
 #include "commit/write/output_stats.hpp"
+#include "commit/write/pending_commit.hpp"
 #include "exec/transport/transport.hpp"
 #include "plan/totals.hpp"
 #include "plan/tuner.hpp"
@@ -48,8 +49,9 @@ class CostReport {
 
   // -- collective ---------------------------------------------------------------------------------
   void print_totals(const plan::Totals& mine, const std::string& format);
-  /// For a commit that has returned. With Log::steps its bytes become those of all ranks.
-  void note(CommitCost commit, OutputStats::Look look);
+  /// For a commit that has returned; `pending`: null if it is not in flight any more. With
+  /// Log::steps its bytes become those of all ranks.
+  void note(CommitCost commit, const std::shared_ptr<PendingCommit>& pending);
   /// When everything has been written.
   void tell_costs();
 

@@ -262,8 +262,7 @@ bool Output::copy_earlier() {
     puts_.agree(description_, false);
     exec::together(transport_, [&] { puts_.copy_earlier(definitions()); });
     puts_.keep_copies();
-    puts_.scatter_rows(puts_.touched(), description_);
-    puts_.check_coverage(puts_.touched(), description_, options_.check);
+    puts_.place(puts_.touched(), description_, options_.check);
     puts_.drop_step();
     return true;
   } catch (const Error& e) {
@@ -327,7 +326,7 @@ Receipt Output::commit(bool is_step, bool is_last) {
   const bool durable = options_.durability == Durability::step ||
                        (is_last && options_.durability == Durability::close);
   try {
-    if ((is_last || one_at_a_time()) && queue() != nullptr) {
+    if (one_at_a_time() && queue() != nullptr) {
       queue()->wait_for_all();
     }
     if (is_step) {
@@ -335,6 +334,9 @@ Receipt Output::commit(bool is_step, bool is_last) {
     }
     puts_.finish();
     Agreed agreed = agree_on_touched(is_step, is_last);
+    if (is_last && agreed.is_busy) {
+      agree_on_the_way();
+    }
     std::vector<Touch>& touched = agreed.touched;
     if (!has_work(touched, is_step, is_last)) {
       if (durable && is_last && options_.durability == Durability::close) {
@@ -344,14 +346,10 @@ Receipt Output::commit(bool is_step, bool is_last) {
       return {steps_, durable};
     }
     Puts::check_presence(touched, description_, is_step ? std::optional(steps_) : std::nullopt);
-    for (std::size_t v = 0; v < touched.size() && is_step; ++v) {
-      // A step without rows exists in the file, too.
-      const bool is_placed = touched[v].rows || touched[v].joined;
-      touched[v].blocks = touched[v].blocks || (definitions()[v].varying && !is_placed);
+    if (is_step) {
+      Puts::add_empty(touched, description_);
     }
-    puts_.place_joined(touched, description_);
-    puts_.scatter_rows(touched, description_);
-    puts_.check_coverage(touched, description_, options_.check);
+    puts_.place(touched, description_, options_.check);
     FileCommit file{is_step, is_last, durable, time_, {}, {}, {}, puts_.blocks()};
     file.blocks_number = puts_.number();
     file.is_alone = !agreed.is_busy;
@@ -363,8 +361,8 @@ Receipt Output::commit(bool is_step, bool is_last) {
     Receipt receipt = write(file);
     failed_together_ = false;
     has_news_ = false;
-    steps_ = is_step ? receipt.step + 1 : steps_;  // fewer than before if only the last ones are
-                                                   // kept
+    // Fewer than before if only the last ones are kept.
+    steps_ = is_step ? receipt.step + 1 : steps_;
     forget_step();
     return receipt;
   } catch (...) {
@@ -398,13 +396,7 @@ Receipt Output::write(FileCommit& file) {
   cost.durable = receipt.durable;
   cost.cost.waiting_s = waited_s() - waited_before_s;
   cost.cost.bytes = puts_.bytes(definitions());
-  OutputStats::Look look;
-  if (receipt.pending) {
-    look = [pending = receipt.pending] {
-      return OutputStats::Outcome{pending->settled_s(), pending->failed()};
-    };
-  }
-  report_.note(cost, std::move(look));
+  report_.note(cost, receipt.pending);
   report_.tell_choice();
   return receipt;
 }
@@ -436,26 +428,27 @@ void Output::recover_here() {
 }
 
 bool Output::has_work(const std::vector<Touch>& touched, bool is_step, bool is_last) const {
-  const bool puts =
-      std::any_of(touched.begin(), touched.end(), [](const Touch& t) { return t.any(); });
+  const bool puts = std::ranges::any_of(touched, &Touch::any);
   return is_step || puts || has_news_ || (is_last && has_unfinished());
 }
 
-/// Collective. Reports how this rank's commit differs from that of rank 0.
-void Output::refuse_divergent(bool is_step, bool is_last) {
-  std::vector<exec::Said> all{{is_step   ? "ends step " + model::number_text(steps_)
-                               : is_last ? "closes"
-                                         : "flushes",
-                               {}}};
-  const std::vector<exec::Said> described = description_.said(in_step_);
-  all.insert(all.end(), described.begin(), described.end());
+/// Collective. Reports how this rank's commit differs from that of rank 0. `closes`: does any rank?
+void Output::refuse_divergent(bool is_step, bool is_last, bool closes) {
+  exec::Said call{is_step ? "ends step " + model::number_text(steps_) : "flushes", {}};
+  if (closes) {
+    call.what = is_last ? "closes" : call.what;
+    call.advice = "the file is closed, without what was not committed: make as many steps on each";
+  }
+  std::vector<exec::Said> all = description_.said(in_step_);
+  all.insert(all.begin(), call);
   exec::refuse_disagreement(transport_, path_, all,
                             "they defined different variables, attributes or row counts");
 }
 
 Output::Agreed Output::agree_on_touched(bool is_step, bool is_last) {
   // The maximum of a value and of its complement tells whether all ranks have the same.
-  const std::int64_t kind = is_step ? 2 : is_last ? 1 : 0;
+  constexpr std::int64_t closing = 2;
+  const std::int64_t kind = is_last ? closing : is_step ? 1 : 0;
   const auto digest = std::bit_cast<std::int64_t>(description_.digest());
   const auto count = static_cast<std::int64_t>(definitions().size());
   const std::exception_ptr on_way = queue() != nullptr ? queue()->failure() : nullptr;
@@ -478,11 +471,20 @@ Output::Agreed Output::agree_on_touched(bool is_step, bool is_last) {
   if (head[6] != 0) {
     recover_here();
   }
-  if (agreed) {
-    std::rethrow_exception(agreed);
-  }
-  if (head[0] != ~head[1] || head[2] != ~head[3] || head[4] != ~head[5]) {
-    refuse_divergent(is_step, is_last);
+  const bool closes = head[0] == closing;
+  try {
+    if (agreed) {
+      std::rethrow_exception(agreed);
+    }
+    if (head[0] != ~head[1] || head[2] != ~head[3] || head[4] != ~head[5]) {
+      refuse_divergent(is_step, is_last, closes);
+    }
+  } catch (const Error& e) {
+    closed_ = closes;  // ranks that close come to no other call
+    if (closes && !exec::ranks_unreachable(e)) {
+      agree_on_the_way();
+    }
+    throw;
   }
   description_.forget_said();
   if (is_last && head[8] != 0) {

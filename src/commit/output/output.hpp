@@ -173,7 +173,7 @@ class Output {
     bool is_busy;  ///< some rank knows of an earlier commit in flight
   };
   Agreed agree_on_touched(bool is_step, bool is_last);
-  [[noreturn]] void refuse_divergent(bool is_step, bool is_last);
+  [[noreturn]] void refuse_divergent(bool is_step, bool is_last, bool closes);
   bool has_work(const std::vector<Touch>& touched, bool is_step, bool is_last) const;
   void agree_on_the_way();
   void recover_here();

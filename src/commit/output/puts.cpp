@@ -293,6 +293,20 @@ void Puts::check_presence(const std::vector<Touch>& touched, const Description& 
   }
 }
 
+void Puts::add_empty(std::vector<Touch>& touched, const Description& description) {
+  for (std::size_t v = 0; v < touched.size(); ++v) {
+    Touch& touch = touched[v];
+    const bool is_placed = touch.rows || touch.joined;
+    touch.blocks = touch.blocks || (description.definitions()[v].varying && !is_placed);
+  }
+}
+
+void Puts::place(const std::vector<Touch>& touched, Description& description, Check check) {
+  place_joined(touched, description);
+  scatter_rows(touched, description);
+  check_coverage(touched, description, check);
+}
+
 void Puts::place_joined(const std::vector<Touch>& touched, Description& description) {
   std::vector<bool> joined(touched.size());
   std::transform(touched.begin(), touched.end(), joined.begin(),
@@ -323,6 +337,7 @@ void Puts::scatter_rows(const std::vector<Touch>& touched, const Description& de
   }
 }
 
+/// Unless these puts were checked before.
 void Puts::check_coverage(const std::vector<Touch>& touched, const Description& description,
                           Check check) {
   if (check == Check::off || checked_number_ == number_) {

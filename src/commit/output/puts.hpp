@@ -92,23 +92,23 @@ class Puts {
   /// Counts how often they differed; the same on every rank.
   std::uint64_t number() const noexcept { return number_; }
 
-  /// Local. Joined rows become blocks; `description` gets the rows of their variables. Error
-  /// out_of_bounds, the same on every rank.
-  void place_joined(const std::vector<Touch>& touched, Description& description);
-
   /// Local. `step`: of a commit that adds one. Errors invalid_argument and hole, the same on every
   /// rank.
   static void check_presence(const std::vector<Touch>& touched, const Description& description,
                              std::optional<std::uint64_t> step);
+  /// Local. A step in which nothing came to a varying variable has no rows of it.
+  static void add_empty(std::vector<Touch>& touched, const Description& description);
 
   // -- collective ---------------------------------------------------------------------------------
-  /// Turns rows into blocks of their owners.
-  void scatter_rows(const std::vector<Touch>& touched, const Description& description);
-  /// Errors overlap and hole, unless these puts were checked before.
-  void check_coverage(const std::vector<Touch>& touched, const Description& description,
-                      Check check);
+  /// Turns joined rows into blocks, and rows into blocks of their owners; `description` gets the
+  /// rows of joined variables. Errors out_of_bounds, overlap and hole, the same on every rank.
+  void place(const std::vector<Touch>& touched, Description& description, Check check);
 
  private:
+  void place_joined(const std::vector<Touch>& touched, Description& description);
+  void scatter_rows(const std::vector<Touch>& touched, const Description& description);
+  void check_coverage(const std::vector<Touch>& touched, const Description& description,
+                      Check check);
   void tell_all(const Description& description, bool any_join, std::span<std::int64_t> told) const;
 
   std::uint64_t signature_of(const Description& description) const;
