@@ -220,7 +220,8 @@ struct Options {
   bool checksum = true;
 
   /// Limit of one collective wait in seconds, after which Error `timeout` names the ranks that did
-  /// not come. Default: 1800. 0: no limit. Raise it where one rank may be late by more.
+  /// not come. Default: 1800. 0: no limit. Raise it where one rank may be late by more. The first
+  /// wait of more than 60 s is said on stderr, unless `log` is off.
   double timeout_s = 1800;
 };
 

@@ -57,6 +57,10 @@ OpenContext context_on(const Comm& comm, const OpenRequest& request, const Optio
     exec::MpiOptions mpi;
     mpi.timeout_s = wanted.timeout_s;
     mpi.ranks_per_node = wanted.ranks_per_node;
+    mpi.name = request.path;
+    if (wanted.log == Log::off) {
+      mpi.say_after_s = 0;
+    }
     exec::OpenedTransport opened = exec::open_mpi(comm, mpi, digest);
     context.transport = std::move(opened.transport);
     are_alike = opened.are_alike;

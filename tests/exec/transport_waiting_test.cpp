@@ -17,7 +17,7 @@ TEST(Judge, names_a_silent_peer) {
   const Verdict verdict = diagnose_missing_ranks(2, at(Verb::broadcast, 7, {1}), {}, 5);
   EXPECT_EQ(verdict.code, Code::timeout);
   EXPECT_EQ(verdict.missing, Ranks{1});
-  EXPECT_EQ(verdict.text,
+  EXPECT_EQ(verdict.text(),
             "sluice: rank 2 waited 5 s in broadcast for rank(s) 1: find out what stopped them, or "
             "raise timeout_s if they are only slow");
 }
@@ -35,9 +35,9 @@ TEST(Judge, names_ranks_in_an_earlier_call_and_whom_they_lack) {
   const Verdict verdict =
       diagnose_missing_ranks(0, at(Verb::barrier, 7, {1}), reports, 1, {{5, "left"}});
   EXPECT_EQ(verdict.missing, (Ranks{1, 5}));
-  EXPECT_NE(verdict.text.find("rank 1 waits in receive (tag 0) for rank(s) 5; rank 5 left"),
+  EXPECT_NE(verdict.text().find("rank 1 waits in receive (tag 0) for rank(s) 5; rank 5 left"),
             std::string::npos)
-      << verdict.text;
+      << verdict.text();
 }
 
 TEST(Judge, a_part_of_the_ranks_is_no_other_collective) {
@@ -53,9 +53,9 @@ TEST(Judge, a_part_of_the_ranks_is_no_other_collective) {
   Place in_other_part = at(Verb::gather, 1, {1});
   in_other_part.part = 6;
   EXPECT_EQ(diagnose_missing_ranks(0, in_other_part, reports, 1).missing, (Ranks{1, 3}));
-  EXPECT_NE(not_yet.text.find("rank 1 waits in gather of some ranks for rank(s) 3"),
+  EXPECT_NE(not_yet.text().find("rank 1 waits in gather of some ranks for rank(s) 3"),
             std::string::npos)
-      << not_yet.text;
+      << not_yet.text();
 }
 
 TEST(Judge, does_not_name_ranks_behind_one_that_is_past_the_call) {
@@ -90,7 +90,7 @@ TEST(Judge, everybody_came) {
   const std::map<int, Place> reports = {{1, at(Verb::exchange, 7, {0})}};
   const Verdict verdict = diagnose_missing_ranks(0, at(Verb::exchange, 7, {1}), reports, 0.25);
   EXPECT_EQ(verdict.missing, Ranks{});
-  EXPECT_NE(verdict.text.find("waited 0.25 s in exchange: every rank made the call"),
+  EXPECT_NE(verdict.text().find("waited 0.25 s in exchange: every rank made the call"),
             std::string::npos);
 }
 

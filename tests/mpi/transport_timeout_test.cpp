@@ -273,6 +273,48 @@ TEST_F(Timeouts, names_the_rank_behind_the_missing_one) {
   EXPECT_TRUE(contains(outcome.text, " 0")) << outcome.text;
 }
 
+// Long before the limit it is said once for whom ranks wait; the wait goes on.
+TEST_F(Timeouts, a_long_wait_is_said) {
+  exec::MpiOptions options = quick();
+  options.timeout_s = 60;
+  options.say_after_s = limit_s;
+  options.name = "out.h5";
+  t_ = exec::make_mpi(MPI_COMM_WORLD, options);
+  testing::internal::CaptureStderr();
+  for (int twice = 0; twice < 2; ++twice) {
+    if (t_->rank() == last_) {
+      stay_away();
+    }
+    t_->barrier();
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  const std::string expected = "sluice: out.h5: rank " + std::to_string(t_->rank()) + " waited ";
+  const bool is_said = said.starts_with(expected) &&
+                       contains(said, " s in barrier for rank(s) " + std::to_string(last_)) &&
+                       said.find(expected, 1) == std::string::npos;
+  EXPECT_TRUE(said.empty() || is_said) << said;
+  std::int64_t speakers = is_said ? 1 : 0;
+  t_->allreduce({&speakers, 1}, exec::Op::sum);
+  EXPECT_GE(speakers, t_->size() > 1 ? 1 : 0);
+}
+
+TEST_F(Timeouts, different_collectives_are_found_before_the_limit) {
+  exec::MpiOptions options = quick();
+  options.timeout_s = 600;
+  options.say_after_s = limit_s;
+  t_ = exec::make_mpi(MPI_COMM_WORLD, options);
+  const Outcome outcome = outcome_of([&] {
+    if (t_->rank() == last_) {
+      t_->allgather(Bytes(10));
+    } else {
+      t_->barrier();
+    }
+    t_->barrier();
+  });
+  EXPECT_EQ(outcome.code, Code::divergent) << outcome.text;
+  EXPECT_LT(outcome.seconds, limit_s + slack_s);
+}
+
 TEST_F(Timeouts, different_collectives_are_called_divergent) {
   const Outcome outcome = outcome_of([&] {
     if (t_->rank() == last_) {

@@ -113,7 +113,7 @@ void LocalWorld::wait(const std::shared_ptr<LocalGroup>& group, int member, Plac
   if (!came) {
     const Verdict verdict = verdicts_.at(rank);
     verdicts_.erase(rank);
-    group->fail_and_throw(member, Error(verdict.code, verdict.text, member));
+    group->fail_and_throw(member, Error(verdict.code, verdict.text(), member));
   }
   if (!ready()) {
     group->throw_if_failed(member, verb);
@@ -144,7 +144,7 @@ void LocalWorld::judge_all() {
     verdicts_[rank] = judge_one(wait, options_.timeout_s);
   }
   for (const auto& [rank, wait] : waits_) {
-    wait.group->fail(Error(verdicts_[rank].code, verdicts_[rank].text, wait.member));
+    wait.group->fail(Error(verdicts_[rank].code, verdicts_[rank].text(), wait.member));
   }
 }
 
@@ -158,7 +158,7 @@ void LocalWorld::polled(const std::shared_ptr<LocalGroup>& group, int member, co
   const auto ranks = static_cast<std::int64_t>(all_->members.size());
   if (++polls_ > idle_polls_per_rank * ranks && idle.count() > options_.idle_s) {
     const Verdict verdict = judge_one({group, member, place}, idle.count());
-    group->fail_and_throw(member, Error(verdict.code, verdict.text, member));
+    group->fail_and_throw(member, Error(verdict.code, verdict.text(), member));
   }
 }
 

@@ -33,7 +33,7 @@ constexpr int pause_max_us = 50;
 MpiCore::MpiCore(MpiChannel channel, const MpiOptions& options)
     : channel_(std::move(channel)), comm_(channel_.comm), options_(options) {
   take_channel();
-  watch_ = std::make_shared<MpiWatch>(comm_, channel_.last_tag, options_.grace_s);
+  watch_ = std::make_shared<MpiWatch>(comm_, channel_.last_tag, options_);
 }
 
 MpiCore::MpiCore(MpiChannel channel, std::shared_ptr<MpiCore> whole,
@@ -254,6 +254,7 @@ void MpiCore::wait_out(const Waiting& waiting) {
   const double yield_until =
       started + yield_s + static_cast<double>(waiting.bytes) / slow_transfer_bytes_per_s;
   double next_listen = started + listen_every_s;
+  double say_at = options_.say_after_s > 0 ? started + options_.say_after_s : limit;
   int pause_us = pause_min_us;
   while (!waiting.done()) {
     const double now = model::now_s();
@@ -261,6 +262,11 @@ void MpiCore::wait_out(const Waiting& waiting) {
       watch_->expire(
           waiting.done, [&] { return place(waiting.peers); }, started);
       return;
+    }
+    if (now >= say_at) {
+      say_at = limit;
+      watch_->say_missing(
+          waiting.done, [&] { return place(waiting.peers); }, started);
     }
     if (now >= next_listen) {
       listen(waiting.peers);

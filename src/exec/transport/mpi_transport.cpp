@@ -245,8 +245,9 @@ NodePlace find_place(MpiCore& core) {
 }
 
 void check_options(const MpiOptions& options) {
-  if (!(options.timeout_s >= 0) || !(options.grace_s >= 0) || options.ranks_per_node < 0 ||
-      options.part_bytes == 0 || options.part_bytes > (std::size_t{1} << 30)) {
+  if (!(options.timeout_s >= 0) || !(options.grace_s >= 0) || !(options.say_after_s >= 0) ||
+      options.ranks_per_node < 0 || options.part_bytes == 0 ||
+      options.part_bytes > (std::size_t{1} << 30)) {
     throw Error(Code::invalid_argument,
                 "sluice: open: an option of the MPI transport is out of range: times and "
                 "ranks_per_node are >= 0, part_bytes is 1 .. 2^30");

@@ -10,8 +10,10 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "model/clock.hpp"
+#include "storage/say.hpp"
 
 namespace sluice::exec {
 
@@ -21,6 +23,7 @@ constexpr std::chrono::microseconds ask_every{50};
 constexpr int max_notices = 1024;         // processed in one call
 constexpr std::size_t max_outbox = 4096;  // notices in flight; more are not sent
 constexpr std::size_t max_text_bytes = 480;
+constexpr int most_speakers = 8;  // ranks that may say for whom they wait
 
 }  // namespace
 
@@ -44,10 +47,10 @@ std::string mpi_failure_text(int result) {
          ": the run cannot continue with this communicator; see MPI's own messages";
 }
 
-MpiWatch::MpiWatch(mpi::Comm comm, int notice_tag, double grace_s)
+MpiWatch::MpiWatch(mpi::Comm comm, int notice_tag, const MpiOptions& options)
     : comm_(comm),
       notice_tag_(notice_tag),
-      grace_s_(grace_s),
+      options_(options),
       rank_(mpi::comms().rank(comm)),
       size_(mpi::comms().size(comm)) {}
 
@@ -61,21 +64,45 @@ void MpiWatch::enter() {
 }
 
 void MpiWatch::expire(const std::function<bool()>& done, const Here& here, double started_s) {
+  const double waited = model::now_s() - started_s;
+  if (!ask_until(done, here)) {
+    const Verdict verdict = diagnose_missing_ranks(rank_, here(), reports_, waited);
+    fail(verdict.code, verdict.text());
+  }
+}
+
+void MpiWatch::say_missing(const std::function<bool()>& done, const Here& here, double started_s) {
+  const double waited = model::now_s() - started_s;
+  if (std::exchange(has_said_, true) || ask_until(done, here)) {
+    return;
+  }
+  const Verdict verdict = diagnose_missing_ranks(rank_, here(), reports_, waited);
+  if (verdict.code == Code::divergent) {
+    fail(verdict.code, verdict.text());
+  }
+  const bool is_lowest = reports_.empty() || reports_.begin()->first > rank_;
+  if (!verdict.missing.empty() && is_lowest && (reports_.empty() || rank_ < most_speakers)) {
+    storage::say((options_.name.empty() ? "" : options_.name + ": ") + verdict.facts +
+                 " so far: all ranks of the communicator must make the same collective calls; the "
+                 "wait ends after timeout_s");
+  }
+}
+
+/// Asks for the grace period where the ranks are that are waited for; true if `done` meanwhile.
+bool MpiWatch::ask_until(const std::function<bool()>& done, const Here& here) {
   reports_.clear();
   asked_.clear();
-  const double waited = model::now_s() - started_s;
-  const double end = model::now_s() + grace_s_;
+  const double end = model::now_s() + options_.grace_s;
   while (model::now_s() < end) {
     ask_around(here());
     // Ranks that were only late may still arrive: then nothing has happened.
     if (done()) {
-      return;
+      return true;
     }
     listen(here);
     std::this_thread::sleep_for(ask_every);
   }
-  const Verdict verdict = diagnose_missing_ranks(rank_, here(), reports_, waited);
-  fail(verdict.code, verdict.text);
+  return false;
 }
 
 void MpiWatch::ask_around(const Place& here) {

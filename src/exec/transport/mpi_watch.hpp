@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "exec/transport/mpi_batch.hpp"
+#include "exec/transport/mpi_options.hpp"
 #include "exec/transport/waiting.hpp"
 #include "mpi/process.hpp"
 
@@ -32,8 +33,8 @@ using Here = std::function<Place()>;
 
 class MpiWatch {
  public:
-  /// For `comm`, where nothing else has the tag. `grace_s`: how long answers are awaited.
-  MpiWatch(mpi::Comm comm, int notice_tag, double grace_s);
+  /// For `comm`, where nothing else has the tag.
+  MpiWatch(mpi::Comm comm, int notice_tag, const MpiOptions& options);
 
   /// How many collectives of the transport itself this rank has entered.
   std::int64_t calls() const noexcept { return calls_; }
@@ -46,6 +47,10 @@ class MpiWatch {
   /// Asks where the ranks are that are waited for, since `started_s`, and throws what comes of it;
   /// returns if `done` meanwhile.
   void expire(const std::function<bool()>& done, const Here& here, double started_s);
+
+  /// The same before the limit: says, on one rank or a few, for which ranks it waits. Throws if the
+  /// ranks wait in different calls. Only once.
+  void say_missing(const std::function<bool()>& done, const Here& here, double started_s);
 
   /// Makes all transports of the watch unusable, notifies the other ranks and throws.
   [[noreturn]] void fail(Code code, const std::string& text);
@@ -70,6 +75,7 @@ class MpiWatch {
     Error why{Code::ok, ""};
   };
 
+  bool ask_until(const std::function<bool()>& done, const Here& here);
   void ask_around(const Place& here);
   void hear(const Notice& notice, int from, const Here& here);
   void become_failed(Code code, int rank, const std::string& text);
@@ -81,7 +87,8 @@ class MpiWatch {
 
   const mpi::Comm comm_;
   const int notice_tag_;
-  const double grace_s_;
+  const MpiOptions options_;
+  bool has_said_ = false;
   int rank_ = 0;
   int size_ = 1;
   std::int64_t calls_ = 0;

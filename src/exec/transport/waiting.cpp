@@ -62,11 +62,11 @@ bool find_divergence(int rank, const Place& place, const std::vector<int>& ranks
     }
     verdict->code = Code::divergent;
     verdict->missing = {other};
-    verdict->text = "sluice: rank " + std::to_string(rank) + " is in " + verb_name(place.verb) +
-                    " while rank " + std::to_string(other) + " is in " +
-                    verb_name(report->second.verb) + " (both in collective number " +
-                    std::to_string(place.call) +
-                    "): every rank must call the same collectives in the same order";
+    verdict->facts = "rank " + std::to_string(rank) + " is in " + verb_name(place.verb) +
+                     " while rank " + std::to_string(other) + " is in " +
+                     verb_name(report->second.verb) + " (both in collective number " +
+                     std::to_string(place.call) + ")";
+    verdict->remedy = "every rank must call the same collectives in the same order";
     return true;
   }
   return false;
@@ -177,16 +177,15 @@ Verdict diagnose_missing_ranks(int rank, const Place& place, const std::map<int,
   }
   Place bare = place;
   bare.peers.clear();
-  verdict.text = "sluice: rank " + std::to_string(rank) + " waited " + seconds_text(seconds) +
-                 " s in " + place_text(bare);
+  verdict.facts = "rank " + std::to_string(rank) + " waited " + seconds_text(seconds) + " s in " +
+                  place_text(bare);
   if (verdict.missing.empty()) {
-    verdict.text +=
-        ": every rank made the call, but the data did not arrive in time: raise timeout_s, or "
-        "check the network";
+    verdict.facts += ": every rank made the call, but the data did not arrive in time";
+    verdict.remedy = "raise timeout_s, or check the network";
   } else {
-    verdict.text += " for rank(s) " + list_ranks(verdict.missing) +
-                    notes_text(verdict.missing, reports, notes) +
-                    ": find out what stopped them, or raise timeout_s if they are only slow";
+    verdict.facts +=
+        " for rank(s) " + list_ranks(verdict.missing) + notes_text(verdict.missing, reports, notes);
+    verdict.remedy = "find out what stopped them, or raise timeout_s if they are only slow";
   }
   return verdict;
 }

@@ -49,8 +49,11 @@ struct Place {
 /// The conclusion of a rank from its own place and the places of others.
 struct Verdict {
   Code code = Code::timeout;  ///< timeout, or divergent if ranks are in different collectives
-  std::string text;           ///< one line, ready to be thrown
-  std::vector<int> missing;   ///< missing ranks, in order
+  std::string facts;          ///< "rank 0 waited 30 s in barrier for rank(s) 2"
+  std::string remedy;
+  std::vector<int> missing;  ///< missing ranks, in order
+  /// One line, ready to be thrown.
+  std::string text() const { return "sluice: " + facts + ": " + remedy; }
 };
 
 /// At most this many ranks are named in one line, and peers sent in one notice.
