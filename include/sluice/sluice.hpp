@@ -123,8 +123,8 @@ struct VariableOptions {
   /// chosen from the first step's decomposition. Set it for a known pattern of reading.
   Shape chunk = {};
   /// Whether each step has its own number of rows (elements of the first dimension), which
-  /// Step::resize() sets; the shape given to define() is the most. With `steps` only. Default:
-  /// false.
+  /// Step::resize() sets; the shape given to define() is the most. With `steps` only. A step takes
+  /// whole chunks, which are chosen by the rows of the first step. Default: false.
   bool varying = false;
   /// `deflate:1` to `deflate:12`, `zstd:1` to `zstd:19` (readers of HDF5 then need its zstd
   /// plugin), a plugin of HDF5 (`lz4`, `zfp:accuracy=0.001`, ...; hdf5 and netcdf4 only) or `none`.

@@ -83,13 +83,20 @@ Dims choose_plain_tile(const model::Definition& definition, const Decomposition&
   const std::uint64_t least_bytes = is_bounded ? least_tile_bytes(definition) : 0;
   Dims tile = choose_tile(definition.shape, definition.type.bytes, decomposition,
                           std::max(smallest_aligned_tile_bytes, least_bytes));
-  // Whole tiles are written, so varying steps of few rows need few rows in a tile.
   if (definition.varying) {
     limit_rows(tile, definition.type.bytes, portion_bytes);
   } else if (most_tile_bytes != 0) {
     limit_rows(tile, definition.type.bytes, std::max(most_tile_bytes, least_bytes));
   }
   return tile;
+}
+
+std::uint64_t most_varying_tile_bytes(std::uint64_t first_step_bytes, bool encodes, bool is_store) {
+  constexpr std::uint64_t usual_least_bytes = 64ULL << 10;
+  // Nothing is known of the steps after an empty one.
+  const bool may_be_small = !encodes && !is_store && first_step_bytes != 0;
+  return std::clamp<std::uint64_t>(is_store ? first_step_bytes : first_step_bytes / 8,
+                                   may_be_small ? 4ULL << 10 : usual_least_bytes, portion_bytes);
 }
 
 Dims untouched_tile(const model::Definition& definition, std::uint64_t most_tile_bytes) {

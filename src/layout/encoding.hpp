@@ -41,6 +41,11 @@ model::Dims bounded_chunk(const model::Definition& definition);
 model::Dims choose_plain_tile(const model::Definition& definition,
                               const Decomposition& decomposition, std::uint64_t most_tile_bytes);
 
+/// The most bytes of a tile of a varying variable, whose steps are whole tiles: an eighth of the
+/// step that is written first, between 4 KiB (64 KiB if tiles are encoded) and 4 MiB. In a store a
+/// tile is a file: as much as that step, 64 KiB to 4 MiB.
+std::uint64_t most_varying_tile_bytes(std::uint64_t first_step_bytes, bool encodes, bool is_store);
+
 /// The tile of a variable that no commit has touched: there are no blocks to choose it by.
 model::Dims untouched_tile(const model::Definition& definition, std::uint64_t most_tile_bytes);
 

@@ -104,6 +104,41 @@ TEST_P(Varying, IsProvenByItsChecksums) {
   });
 }
 
+/// Steps are whole tiles, which are chosen by the rows of the first step and not by the most.
+TEST_P(Varying, TakesLittleMoreThanItsRows) {
+  constexpr Shape::value_type many = 50'000'000;
+  for (const std::uint64_t first_rows : {0, 500, 40'000}) {
+    constexpr std::uint64_t steps = 8;
+    std::uint64_t rows = first_rows;
+    std::uint64_t bytes = 0;
+    files.run(2, [&](exec::Transport& transport) {
+      File out = files.open(transport, form.path, Mode::write, form.options);
+      const auto v = out.define<double>("v", {many, 3}, {.steps = true, .varying = true});
+      for (std::uint64_t s = 0; s < steps; ++s) {
+        transport.barrier();
+        if (transport.rank() == 0 && s > 0) {
+          rows = std::max<std::uint64_t>(rows, 6000) + 17;
+        }
+        if (transport.rank() == 0) {
+          bytes += rows * 3 * sizeof(double);
+        }
+        transport.barrier();
+        const std::uint64_t from = transport.rank() == 0 ? 0 : rows / 3;
+        const std::uint64_t count = (transport.rank() == 0 ? rows / 3 : rows) - from;
+        const std::vector<double> values(count * 3, 7);
+        Step step = out.begin_step();
+        step.resize(v, rows);
+        step.put(v, values.data(), {.start = {from, 0}, .count = {count, 3}});
+        step.end();
+      }
+      out.close();
+    });
+    EXPECT_LT(files.storage()->open(form.path, storage::Access::read)->size(),
+              bytes + bytes / 2 + steps * 4096 + 64 * 1024)
+        << first_rows;
+  }
+}
+
 TEST_P(Varying, PartialStepsReadAsTheirFill) {
   files.run(2, [&](exec::Transport& transport) {
     File out = files.open(transport, form.path, Mode::write, form.options);

@@ -118,7 +118,8 @@ void FileVariables::choose_tiles(exec::Transport& transport, const FileCommit& c
       all.boundary_gcd[d] = static_cast<std::uint64_t>(gcds[at]);
       all.largest_count[d] = static_cast<std::uint64_t>(largest[at]);
     }
-    choose_tile(v, all, options.budget_bytes);
+    const std::uint64_t step_bytes = shape_of(commit, v).volume() * definitions_[v].type.bytes;
+    choose_tile(v, all, step_bytes, options.budget_bytes);
     if (codec::has_plugin(tiles_[v].pipeline)) {
       settle_filters(transport, v);
     }
@@ -187,7 +188,7 @@ void FileVariables::choose_rectilinear(exec::Transport& transport, const FileCom
 }
 
 void FileVariables::choose_tile(std::uint32_t variable, layout::Decomposition all,
-                                std::uint64_t budget_bytes) {
+                                std::uint64_t step_bytes, std::uint64_t budget_bytes) {
   const model::Definition& d = definitions_[variable];
   Tiles& tiles = tiles_[variable];
   const bool encodes = !tiles.pipeline.empty();
@@ -204,6 +205,10 @@ void FileVariables::choose_tile(std::uint32_t variable, layout::Decomposition al
                       : layout::choose_plain_tile(d, all, format_->most_tile_bytes);
   if (encodes) {
     layout::limit_rows(tile, d.type.bytes, std::max(budget_bytes / 4, least_bytes));
+  }
+  if (d.varying) {
+    layout::limit_rows(tile, d.type.bytes,
+                       layout::most_varying_tile_bytes(step_bytes, encodes, format_->is_store()));
   }
   tiles.tiling = tile;
 }

@@ -71,7 +71,8 @@ class FileVariables {
   bool may_be_rectilinear(std::uint32_t variable, const layout::Decomposition& all) const;
   void choose_rectilinear(exec::Transport& transport, const FileCommit& commit,
                           const std::vector<std::uint32_t>& variables, const Options& options);
-  void choose_tile(std::uint32_t variable, layout::Decomposition all, std::uint64_t budget_bytes);
+  void choose_tile(std::uint32_t variable, layout::Decomposition all, std::uint64_t step_bytes,
+                   std::uint64_t budget_bytes);
 
   const layout::Format* format_ = nullptr;
   std::vector<model::Definition> definitions_;
