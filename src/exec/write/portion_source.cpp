@@ -82,33 +82,32 @@ void PortionSource::size_slots(std::uint64_t packed_bytes) {
 }
 
 std::span<const std::byte> PortionSource::packed(std::size_t item) {
-  const std::size_t size = items_[item].runs.bytes();
-  const std::size_t slot = slot_for(item);
-  const std::span<std::byte> out = std::span(buffers_.packed[slot]).first(size);
-  if (slots_[slot].last_use == 0) {
-    packer_.pack(work_.portions[states_[item].portion], out);
+  State& state = states_[item];
+  const bool was_packed = state.is_packed;
+  if (!was_packed) {
+    take_slot(item);
   }
-  slots_[slot].last_use = ++clock_;
+  slots_.splice(slots_.end(), slots_, state.slot);
+  const std::size_t size = items_[item].runs.bytes();
+  const std::span<std::byte> out = std::span(buffers_.packed[state.slot->number]).first(size);
+  if (!was_packed) {
+    packer_.pack(work_.portions[state.portion], out);
+  }
   return out;
 }
 
-std::size_t PortionSource::slot_for(std::size_t item) {
-  std::size_t oldest = 0;
-  for (std::size_t s = 0; s < slots_.size(); ++s) {
-    if (slots_[s].item == item) {
-      return s;
-    }
-    oldest = slots_[s].last_use < slots_[oldest].last_use ? s : oldest;
-  }
+void PortionSource::take_slot(std::size_t item) {
   if (slots_.size() < most_slots_) {
-    oldest = slots_.size();
-    slots_.emplace_back();
-    if (buffers_.packed.size() < slots_.size()) {
+    if (buffers_.packed.size() == slots_.size()) {
       buffers_.packed.emplace_back(slot_bytes_);
     }
+    slots_.push_front({item, slots_.size()});
+  } else {
+    states_[slots_.front().item].is_packed = false;
+    slots_.front().item = item;
   }
-  slots_[oldest] = {item, 0};
-  return oldest;
+  states_[item].slot = slots_.begin();
+  states_[item].is_packed = true;
 }
 
 RecordWords PortionSource::records() {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <span>
 #include <vector>
@@ -28,20 +29,24 @@ class PortionSource final : public RoundSource {
   void give_records();
 
  private:
+  /// Memory of a packed portion.
+  struct Slot {
+    std::size_t item = 0;
+    std::size_t number = 0;  ///< among the buffers
+  };
+  using Slots = std::list<Slot>;
   struct State {
     std::uint32_t portion = 0;
+    bool is_packed = false;  ///< in `slot`
+    Slots::iterator slot;
     std::unique_ptr<codec::Checksum> checksum;  ///< while it is under way
     std::uint64_t hashed = 0;
     std::uint64_t value = 0;
   };
-  struct Slot {
-    std::size_t item = 0;
-    std::uint64_t last_use = 0;  ///< 0: nothing is packed there yet
-  };
 
   void size_slots(std::uint64_t packed_bytes);
   std::span<const std::byte> packed(std::size_t item);
-  std::size_t slot_for(std::size_t item);
+  void take_slot(std::size_t item);
   void hash(State& state, std::uint64_t from, std::uint64_t to, std::span<const std::byte> all);
 
   const Work& work_;
@@ -50,8 +55,7 @@ class PortionSource final : public RoundSource {
   std::vector<State> states_;
   std::uint64_t slot_bytes_ = 0;
   std::uint64_t most_slots_ = 1;
-  std::vector<Slot> slots_;
-  std::uint64_t clock_ = 0;
+  Slots slots_;  ///< the least recently used first
   std::vector<std::unique_ptr<codec::Checksum>> idle_;
 };
 
