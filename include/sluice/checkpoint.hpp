@@ -272,9 +272,10 @@ class Checkpoint {
   /// Whether a checkpoint is due. Collective; call it once a step.
   ///
   /// The answer is the same on every rank: rank 0's clock decides. The call costs one reduction of
-  /// two numbers. From the first call on SIGTERM and SIGUSR1 (where the program has no handlers of
-  /// its own, and CheckpointOptions::signals is true) no longer end the process: they make a
-  /// checkpoint due on every rank, and so does the end of the job's time. ending() is then true.
+  /// two numbers. With `forward` between nodes it moves the last save on, as File::poll() does.
+  /// From the first call on SIGTERM and SIGUSR1 (where the program has no handlers of its own, and
+  /// CheckpointOptions::signals is true) no longer end the process: they make a checkpoint due on
+  /// every rank, and so does the end of the job's time. ending() is then true.
   /// @return true: save() now
   bool due();
   /// Whether the job is about to end, as the last due() found: save() is then the last one. Local.

@@ -116,6 +116,33 @@ TEST(Restore, WhatWasSavedInTheBackground) {
   expect_restored(3, storage, 7, 7, 2);
 }
 
+TEST(Restore, WhatIsSavedBetweenNodesMovesOnInDue) {
+  const auto storage = storage::make_memory();
+  CheckpointOptions options;
+  options.file.strategy = "forward";
+  options.file.log = Log::off;
+  exec::LocalOptions nodes;
+  nodes.ranks_per_node = 2;
+  exec::run_local(
+      4, 1,
+      [&](exec::Transport& transport) {
+        Checkpoint checkpoint = open_checkpoint(transport, storage, options);
+        RankState state(transport.rank(), transport.size());
+        state.add_to(checkpoint);
+        state.set(1);
+        ASSERT_TRUE(checkpoint.save(0.5));
+        for (int step = 0; step < 100; ++step) {
+          checkpoint.due();
+        }
+        if (transport.rank() == 0) {
+          expect_restored(1, storage->clone(), 1, 1, 4);
+        }
+        transport.barrier();
+        checkpoint.close();
+      },
+      nodes);
+}
+
 TEST(Restore, ByPlaceWhatWasSavedByRowsAndBack) {
   const auto storage = storage::make_memory();
   save_keys(3, storage, {20});

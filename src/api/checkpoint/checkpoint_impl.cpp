@@ -144,6 +144,9 @@ bool CheckpointImpl::due() {
   if (options_.signals && !signals_) {
     signals_.emplace();
   }
+  if (file_) {
+    file_->poll();  // between nodes a save goes on in calls only
+  }
   using Verdict = Schedule::Verdict;
   auto verdict = static_cast<std::int64_t>(Verdict::not_due);
   const Verdict by_time = schedule_->ask(model::now_s(), wall_clock_s());
