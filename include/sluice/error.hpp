@@ -6,6 +6,10 @@
 /// text, which names that rank.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "the C++ interface of Sluice needs C++20: compile with -std=c++20"
+#endif
+
 #include <stdexcept>
 #include <string>
 #include <utility>
