@@ -218,7 +218,7 @@ std::vector<std::string> State::kept(const std::string& path, int ranks, int wri
                   path + ": " + model::quoted(thing.name) + " holds bytes of " +
                       std::to_string(writers) + " ranks, which cannot be dealt to " +
                       std::to_string(ranks) + ": restart on " + std::to_string(writers) +
-                      " ranks, or register them with OnOtherRanks::keep");
+                      " ranks, or register them to stay as they are on other ranks (keep)");
     }
     names.push_back(thing.name);
   }

@@ -62,7 +62,8 @@ std::string said_of(const FileView& view, const GetRequest& request) {
 /// Collective. `mine`: what this rank does, which differs from what some other does.
 [[noreturn]] void refuse_divergent(exec::Transport& transport, const FileView& view,
                                    const std::string& mine) {
-  exec::refuse_disagreement(transport, view.contents().path, {{mine, {}}},
+  exec::refuse_disagreement(transport, view.contents().path,
+                            {{mine, {}, "a rank that needs less gets blocks of count 0"}},
                             "they ask for different variables or steps");
 }
 
