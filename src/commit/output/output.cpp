@@ -334,8 +334,8 @@ Receipt Output::commit(bool is_step, bool is_last) {
     }
     puts_.finish();
     Agreed agreed = agree_on_touched(is_step, is_last);
-    if (is_last && agreed.is_busy) {
-      agree_on_the_way();
+    if (is_last && queue() != nullptr) {
+      queue()->wait_for_all();
     }
     std::vector<Touch>& touched = agreed.touched;
     if (!has_work(touched, is_step, is_last)) {
