@@ -133,5 +133,39 @@ SLUICE_BEHAVIOUR(unwinding, of_one_rank_with_two_files_keeps_nobody_waiting) {
   expect_ended_steps(world, path + "second");
 }
 
+/// One rank abandons its step, which throws on the others: these leave, and it goes on.
+SLUICE_BEHAVIOUR(unwinding, of_all_but_the_rank_that_abandoned_its_step_keeps_it_not_waiting) {
+  if (world.ranks() == 1 || world.cell().storage == "mpiio" ||
+      (world.cell().strategy == "forward" && std::getenv("SLUICE_RANKS_PER_NODE") != nullptr)) {
+    return;  // as above
+  }
+  const std::string path = world.path("left");
+  world.run([&](Rank& rank) {
+    Error met(Code::ok, "");
+    const auto began = std::chrono::steady_clock::now();
+    try {
+      File out = rank.open(path, Mode::write);
+      const Variable v = out.define<float>("v", shape, {.steps = true});
+      for (std::uint64_t s = 0; s < ended; ++s) {
+        put_step(out, v, rank, s);
+      }
+      Step step = out.begin_step();
+      if (rank.is(1)) {
+        step.abandon("it is not needed");
+        put_step(out, v, rank, ended);
+      } else {
+        step.end();
+      }
+    } catch (const Error& error) {
+      met = error;
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
+    EXPECT_EQ(met.code(), Code::wrong_state) << met.what();
+    EXPECT_EQ(met.rank() == 1, !rank.is(1)) << met.what();
+    EXPECT_NE(std::string(met.what()).find("abandoned"), std::string::npos) << met.what();
+  });
+  expect_ended_steps(world, path);
+}
+
 }  // namespace
 }  // namespace sluice::test::unwinding

@@ -208,11 +208,11 @@ auto Output::together(Work&& work) {
       return work();
     });
   } catch (const Error& e) {
-    if (exec::ranks_unreachable(e)) {
-      if (queue() != nullptr) {
-        queue()->lose_others();  // the timeout of all other waits
-      }
+    if (exec::ranks_unreachable(e) && queue() != nullptr) {
+      queue()->lose_others();  // the timeout of all other waits
     }
+    const bool other_goes_on = e.code() == Code::wrong_state && e.rank() != transport_.rank();
+    failed_together_ = failed_together_ && !other_goes_on;
     throw;
   }
 }

@@ -98,7 +98,8 @@ class Output {
   bool holds_memory() const noexcept { return puts_.holds_memory(); }
   /// Drops the current step and what was put since the last commit; was there any? Local.
   bool forget_uncommitted();
-  /// Was the last call a commit that failed on every rank? Or is another rank lost?
+  /// Was the last call a commit that failed on every rank? Or is another rank lost? Not if one may
+  /// have abandoned its step: it goes on, and must hear of it if this one leaves.
   bool failed_together() noexcept {
     return failed_together_ || (queue() != nullptr && queue()->has_lost_others());
   }
