@@ -1,6 +1,7 @@
 #include "layout/hdf5/library.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #if defined(SLUICE_HDF5_FILE) || defined(SLUICE_HDF5_INSIDE)
@@ -56,10 +57,14 @@ void* load() {
     library = dlopen(SLUICE_HDF5_SONAME, how);
   }
   if (library == nullptr) {
-    const char* why = dlerror();
-    throw Error(Code::unsupported, std::string("libhdf5 cannot be loaded: ") +
-                                       (why == nullptr ? "unknown reason" : why) +
-                                       ": install it, or build Sluice with the installed one");
+    const char* said = dlerror();
+    const std::string why = said == nullptr ? "unknown reason" : said;
+    const bool is_limit = why.find(std::strerror(EMFILE)) != std::string::npos ||
+                          why.find(std::strerror(ENOMEM)) != std::string::npos;
+    throw Error(Code::unsupported,
+                "libhdf5 cannot be loaded: " + why +
+                    (is_limit ? ": raise the limits of open files and of memory (ulimit -n, -v)"
+                              : ": install it, or build Sluice with the installed one"));
   }
   if (is_private) {
     keep_until_the_end(library);

@@ -83,6 +83,9 @@ std::unique_ptr<Hdf5Planner> Hdf5Planner::append(storage::File& file,
 Hdf5Planner::~Hdf5Planner() { close(); }
 
 void Hdf5Planner::close() noexcept {
+  if (file_.id() < 0) {
+    return;  // libhdf5 may not even be loaded
+  }
   const QuietErrors quiet;
   variables_.close();
   dimensions_.close();
