@@ -65,6 +65,17 @@ def _dimensions(variable: Any, usable: Set[str]) -> List[str]:
     return [f"{base}_{d}" for d in range(len(variable.step_shape))]
 
 
+def _attributes(variable: Any) -> Dict[str, Any]:
+    """As xarray's decoders expect them."""
+    attributes = dict(variable.attrs)
+    if variable.dtype.kind == "U":
+        attributes.pop("_Encoding", None)  # the values are str already
+    if variable.partial and variable.dtype == np.uint64:
+        # An attribute of the file is int64, which has no room for the upper half.
+        attributes.setdefault("_FillValue", np.uint64(variable.fill))
+    return attributes
+
+
 def dataset(file: Any) -> xarray.Dataset:
     """See File.to_xarray()."""
     variables = {}
@@ -81,5 +92,5 @@ def dataset(file: Any) -> xarray.Dataset:
         if variable.has_steps:
             dimensions.insert(0, "step")
         data = indexing.LazilyIndexedArray(_Lazy(variable))
-        variables[name] = xarray.Variable(dimensions, data, dict(variable.attrs))
+        variables[name] = xarray.Variable(dimensions, data, _attributes(variable))
     return xarray.Dataset(variables, coordinates, dict(file.attrs))

@@ -119,6 +119,31 @@ def test_missing_values_are_missing_in_to_xarray(tmp_path, ending):
             assert np.isnan(data[dtype].values).tolist() == [False, True, True], dtype
 
 
+@pytest.mark.parametrize("ending", ["nc", "h5", "zarr"])
+def test_fills_of_the_upper_half_of_uint64_are_missing_in_to_xarray(tmp_path, ending):
+    path = tmp_path / f"own.{ending}"
+    with sluice.open(path, "w", **QUICK) as out:
+        for name, fill in (("low", 2**63 - 1), ("high", 2**63), ("highest", 2**64 - 1)):
+            out.define(name, np.uint64, (3,), partial=True, fill=fill)
+            out.put(name, np.array([5], np.uint64), start=(1,))
+    with sluice.open(path) as file:
+        data = xarray.decode_cf(file.to_xarray())
+        for name in ("low", "high", "highest"):
+            assert np.isnan(data[name].values).tolist() == [True, False, True], name
+            assert data[name].values[1] == 5
+
+
+@pytest.mark.parametrize("ending", ["nc", "h5"])
+def test_text_is_text_after_decoding(tmp_path, ending):
+    path = tmp_path / f"text.{ending}"
+    names = ["ab", "\u010dd", "xyz"]
+    with sluice.open(path, "w", **QUICK) as out:
+        out.put("names", np.array(names))
+    with sluice.open(path) as file:
+        data = xarray.decode_cf(file.to_xarray()).load()
+        assert data["names"].values.tolist() == names
+
+
 def test_missing_values_of_another_store_are_missing_in_to_xarray(tmp_path):
     theirs = xarray.Dataset({"x": ("i", [1.5, np.nan], {}, {"_FillValue": -0.1, "dtype": "f4"})})
     theirs.to_zarr(tmp_path / "x.zarr", zarr_format=3)
