@@ -1,9 +1,12 @@
 // checkpoints: lists the checkpoints of a file, and which of them are good. On all ranks together.
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "api/checkpoint/names.hpp"
+#include "commit/publish/parts_files.hpp"
 #include "commit/read/input.hpp"
 #include "commit/read/latest_good.hpp"
 #include "help.hpp"
@@ -26,15 +29,15 @@ struct CheckpointsOptions {
 
 /// The properties of one checkpoint, and "" or what is wrong with it.
 struct Listed {
-  std::uint64_t number = 0;  ///< 0: it cannot be read, and nothing else
-  double time = 0;
+  std::uint64_t number = 0;  ///< 0: it cannot be read, and nothing else but perhaps the time
+  double time = std::numeric_limits<double>::quiet_NaN();
   double saved_s = 0;
   std::int32_t ranks = 0;
   std::uint64_t bytes = 0;
   std::uint64_t shared_bytes = 0;  ///< of these, in parts of earlier checkpoints
   std::string why;
-  /// The part, such as on the scratch folder of a node, for want of which it cannot be read here:
-  /// only `time` is known; "" if there is none.
+  /// The part on the scratch folder of a node for want of which it cannot be read here: only `time`
+  /// is known; "" if there is none.
   std::string absent_part;
 
   bool is_good() const { return why.empty(); }
@@ -95,10 +98,11 @@ std::uint64_t shared_bytes_of(const Input& input, std::uint64_t step) {
 /// Collective.
 Listed properties_of(Input& input, std::uint64_t step, const std::string& why) {
   Listed one;
-  one.absent_part = input.absent_part(step);
-  if (one.is_absent()) {
+  if (const std::string absent = input.absent_part(step); !absent.empty()) {
     one.time = input.time(step);
     one.why = why;
+    const bool is_at_home = absent.starts_with(commit::parts_folder(input.path(), "") + "/");
+    one.absent_part = is_at_home ? "" : absent;
     return one;
   }
   try {
@@ -118,7 +122,7 @@ Listed properties_of(Input& input, std::uint64_t step, const std::string& why) {
 
 /// Collective.
 void require_checkpoints(const Context& context, const std::string& path) {
-  const Input input(context.transport, context.storage, path, {}, commit::NeededParts::at_home);
+  const Input input(context.transport, context.storage, path, {}, commit::NeededParts::of_steps);
   const auto& all = input.variables();  // find() takes any name for the array of a .npy file
   if (std::none_of(all.begin(), all.end(), [](const commit::InputVariable& v) {
         return v.definition.name == detail::checkpoint_number_name;
@@ -131,7 +135,7 @@ void require_checkpoints(const Context& context, const std::string& path) {
 std::vector<Listed> list(const Context& context, const std::string& path) {
   require_checkpoints(context, path);
   std::vector<Listed> all;
-  commit::look_back(context.transport, context.storage, path, commit::NeededParts::at_home,
+  commit::look_back(context.transport, context.storage, path,
                     [&](Input& input, std::uint64_t step, const std::string& why) {
                       if (step < input.steps()) {  // else it was dropped meanwhile
                         all.push_back(properties_of(input, step, why));
@@ -153,7 +157,8 @@ std::string list_text(const std::string& path, const std::vector<Listed>& all) {
     }
     const std::string state = one.is_good() ? "good" : "DAMAGED: " + printable(one.why);
     if (one.number == 0) {
-      table.add({"?", "?", "?", "?", "?", "?", state});
+      table.add(
+          {"?", std::isnan(one.time) ? "?" : number_text(one.time), "?", "?", "?", "?", state});
       continue;
     }
     table.add({std::to_string(one.number), number_text(one.time),
@@ -168,7 +173,7 @@ Json list_json(const std::string& path, const std::vector<Listed>& all) {
   for (const Listed& one : all) {
     const bool known = one.number != 0;
     list.push_back({{"number", known ? Json(one.number) : Json()},
-                    {"time", known || one.is_absent() ? Json(one.time) : Json()},
+                    {"time", std::isnan(one.time) ? Json() : Json(one.time)},
                     {"saved", known ? Json(one.saved_s) : Json()},
                     {"ranks", known ? Json(one.ranks) : Json()},
                     {"bytes", known ? Json(one.bytes) : Json()},

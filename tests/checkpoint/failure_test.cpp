@@ -80,6 +80,39 @@ TEST(Failure, WhatIsKeptIsNotThatOfARejectedCheckpoint) {
 /// An exception of the simulation, unknown to the library.
 struct Diverged {};
 
+/// The newest is in a file of its own, which may be lost whole.
+TEST(Failure, ANewestWhosePartIsLostIsPassedOver) {
+  const auto lose = [](storage::Storage& storage, const std::string& part, int how) {
+    if (how == 0) {
+      storage.remove(part);
+      return;
+    }
+    const auto file = storage.open(part, storage::Access::read_write);
+    if (how == 1) {
+      file->resize(0);
+    } else if (how == 2) {
+      file->resize(file->size() / 2);
+    } else {
+      file->write(0, std::vector<std::byte>(200));
+    }
+  };
+  for (const int how : {0, 1, 2, 3}) {
+    SCOPED_TRACE(how);
+    const auto storage = storage::make_memory();
+    save_keys(2, storage, {1, 2, 3});
+    std::vector<std::string> parts = storage->paths();
+    std::erase_if(parts, [](const std::string& path) { return !path.ends_with(".h5"); });
+    std::erase(parts, state_path);
+    ASSERT_EQ(parts.size(), 2u);
+    lose(*storage, *std::ranges::max_element(parts), how);
+    expect_restored(3, storage, 2, 2, 2, 1);
+    save_keys(2, storage, {7});
+    expect_restored(2, storage, 3, 7, 2);
+    save_keys(3, storage, {8, 9});
+    expect_restored(3, storage, 5, 9, 3);
+  }
+}
+
 TEST(Failure, AnExceptionOnOneRankIsTheErrorOfTheOthers) {
   for (const bool in_save : {false, true}) {
     const auto storage = storage::make_memory();

@@ -87,10 +87,11 @@ void CheckpointImpl::say_of_file(const std::string& text) const {
   }
 }
 
-std::unique_ptr<FileImpl> CheckpointImpl::open(Mode mode, const Options& options) {
+std::unique_ptr<FileImpl> CheckpointImpl::open(Mode mode, const Options& options,
+                                               commit::NeededParts needed) {
   settings::Settings settings = settings_;
   settings.options = options;
-  return open_resolved_on(*transport_, storage_, path_, mode, settings);
+  return open_resolved_on(*transport_, storage_, path_, mode, settings, needed);
 }
 
 void CheckpointImpl::add(Registered thing) {
@@ -126,8 +127,10 @@ Restored CheckpointImpl::try_restore() {
   if (options_.file.parts_dir.empty()) {
     lost = bring_home(*transport_, *storage_, path_, scratch_ ? scratch_->folder() : "");
   }
-  File in(open(Mode::read, options_.file));
-  Taken taken = take_newest(*transport_, path_, state_, in);
+  std::unique_ptr<FileImpl> impl = open(Mode::read, options_.file, commit::NeededParts::of_steps);
+  const commit::Input& input = impl->input();
+  File in(std::move(impl));
+  Taken taken = take_newest(*transport_, path_, state_, in, input);
   goes_on_ = may_replace_ = true;
   after_step_ = taken.after_step;
   last_number_ = taken.last_number;

@@ -60,7 +60,8 @@ class CheckpointImpl {
   CheckpointImpl(OpenContext context, const std::string& path, const CheckpointOptions& options);
   void begin(settings::Settings settings);
   void require_open(const char* call) const;
-  std::unique_ptr<FileImpl> open(Mode mode, const Options& options);
+  std::unique_ptr<FileImpl> open(Mode mode, const Options& options,
+                                 commit::NeededParts needed = commit::NeededParts::all);
   void open_to_save();
   bool open_to_append();
   void adopt(std::unique_ptr<FileImpl> impl);

@@ -11,7 +11,8 @@
 
 namespace sluice::detail {
 
-Taken take_newest(exec::Transport& transport, const std::string& path, State& state, File& in) {
+Taken take_newest(exec::Transport& transport, const std::string& path, State& state, File& in,
+                  const commit::Input& input) {
   const int ranks = transport.size();
   Variable number;
   Variable writers;
@@ -28,6 +29,10 @@ Taken take_newest(exec::Transport& transport, const std::string& path, State& st
     RejectedCheckpoint rejected;
     std::int32_t wrote = 0;
     try {
+      if (const std::string absent = input.absent_part(step); !absent.empty()) {
+        throw Error(Code::not_found, path + ": its part " + absent +
+                                         " is not there, or is not the one that was written");
+      }
       in.get(number, &rejected.number, {}, step);
       taken.last_number = std::max(taken.last_number, rejected.number);
       in.get(writers, &wrote, {}, step);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "api/checkpoint/state.hpp"
+#include "commit/read/input.hpp"
 #include "exec/transport/transport.hpp"
 #include "sluice/checkpoint.hpp"
 #include "storage/storage.hpp"
@@ -19,8 +20,9 @@ struct Taken {
 
 /// Collective. The newest checkpoint of which everything that is registered can be read. Error
 /// format if the file holds none, damaged if none is whole, and those of State::check(). `path`:
-/// for the messages.
-Taken take_newest(exec::Transport& transport, const std::string& path, State& state, File& in);
+/// for the messages. `input`: of `in`, opened with NeededParts::of_steps.
+Taken take_newest(exec::Transport& transport, const std::string& path, State& state, File& in,
+                  const commit::Input& input);
 
 /// Collective. A store that was being replaced when its writer died counts as there.
 bool is_there(exec::Transport& transport, storage::Storage& storage, const std::string& path);

@@ -32,13 +32,14 @@ FileImpl::FileImpl(exec::Transport& transport, std::shared_ptr<storage::Storage>
 }
 
 FileImpl::FileImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
-                   const std::string& path, Mode mode, const settings::Settings& settings)
+                   const std::string& path, Mode mode, const settings::Settings& settings,
+                   commit::NeededParts needed)
     : transport_(transport), storage_(std::move(storage)), path_(path) {
   require_same(transport_, {path_, purpose_of(mode)}, settings);
-  open(mode, settings);
+  open(mode, settings, needed);
 }
 
-void FileImpl::open(Mode mode, const settings::Settings& settings) {
+void FileImpl::open(Mode mode, const settings::Settings& settings, commit::NeededParts needed) {
   say_notice(transport_, settings);
   const Options& options = options_ = settings.options;
   const bool explains = settings.explain && transport_.rank() == 0;
@@ -48,7 +49,7 @@ void FileImpl::open(Mode mode, const settings::Settings& settings) {
     say(text);
   }
   if (mode == Mode::read) {
-    input_ = std::make_unique<commit::Input>(transport_, *storage_, path_, options);
+    input_ = std::make_unique<commit::Input>(transport_, *storage_, path_, options, needed);
     return;
   }
   const commit::Opening opening = mode == Mode::append   ? commit::Opening::append
@@ -223,8 +224,9 @@ std::unique_ptr<FileImpl> open_on(exec::Transport& transport,
 std::unique_ptr<FileImpl> open_resolved_on(exec::Transport& transport,
                                            std::shared_ptr<storage::Storage> storage,
                                            const std::string& path, Mode mode,
-                                           const settings::Settings& settings) {
-  return std::make_unique<FileImpl>(transport, std::move(storage), path, mode, settings);
+                                           const settings::Settings& settings,
+                                           commit::NeededParts needed) {
+  return std::make_unique<FileImpl>(transport, std::move(storage), path, mode, settings, needed);
 }
 
 }  // namespace sluice::detail

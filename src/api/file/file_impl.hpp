@@ -35,9 +35,10 @@ class FileImpl {
   /// The same over a transport of the caller's, which must outlive the file (tests).
   FileImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
            const std::string& path, Mode mode, const Options& options);
-  /// The same with settings that are resolved already: nothing overrides them.
+  /// The same with settings that are resolved already: nothing overrides them. `needed`: to read.
   FileImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
-           const std::string& path, Mode mode, const settings::Settings& settings);
+           const std::string& path, Mode mode, const settings::Settings& settings,
+           commit::NeededParts needed);
 
   commit::Output& output();
   commit::Input& input();
@@ -89,7 +90,8 @@ class FileImpl {
 
  private:
   FileImpl(OpenContext context, const std::string& path, Mode mode);
-  void open(Mode mode, const settings::Settings& settings);
+  void open(Mode mode, const settings::Settings& settings,
+            commit::NeededParts needed = commit::NeededParts::all);
   void close_at_finalize() noexcept;
 
   const storage::OwnProcess process_;
@@ -119,6 +121,7 @@ std::unique_ptr<FileImpl> open_on(exec::Transport& transport,
 std::unique_ptr<FileImpl> open_resolved_on(exec::Transport& transport,
                                            std::shared_ptr<storage::Storage> storage,
                                            const std::string& path, Mode mode,
-                                           const settings::Settings& settings);
+                                           const settings::Settings& settings,
+                                           commit::NeededParts needed = commit::NeededParts::all);
 
 }  // namespace sluice::detail

@@ -60,6 +60,19 @@ bool PartsIndex::forget_parts(const std::vector<std::size_t>& lost) {
   return true;
 }
 
+IndexedSet PartsIndex::before_step(std::uint64_t step) const {
+  IndexedSet next = content_.before_step(step);
+  next.drop_parts({});
+  return next;
+}
+
+void PartsIndex::drop_from(std::uint64_t step, bool synced) {
+  IndexedSet next = content_.before_step(step);
+  const std::vector<OldPart> old = next.drop_parts({});
+  replace(std::move(next), synced);
+  dropped_.insert(dropped_.end(), old.begin(), old.end());
+}
+
 void PartsIndex::replace(IndexedSet next, bool synced) {
   name_.check();
   next.set_attributes(attributes_);

@@ -58,6 +58,10 @@ class PartsIndex {
   /// Makes the index and its name durable.
   void sync();
 
+  /// The content without the steps from `step` on, and without the parts that only they need.
+  IndexedSet before_step(std::uint64_t step) const;
+  /// Writes the index again as before_step() is. The parts are removed after a later commit.
+  void drop_from(std::uint64_t step, bool synced);
   /// Writes the index again, durably, without the last steps where these are what the parts `lost`
   /// (by number) hold, and without what only they need; the rest of that is removed. False, and
   /// nothing has changed: earlier steps need them too, or nothing would be left.

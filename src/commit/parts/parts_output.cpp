@@ -133,6 +133,16 @@ std::string lasting_parts_dir(storage::Storage& storage, const std::string& part
   }
 }
 
+void put_content(const IndexedSet& content, model::ByteWriter& out) {
+  out.put(content.profile());
+  out.put(content.has_time());
+  out.put(content.definitions().size());
+  for (const model::Definition& d : content.definitions()) {
+    d.write_to(out);
+  }
+  out.put(content.set().words());
+}
+
 /// On rank 0. Makes the folder of the parts if it is one for all groups, and tells what it is: each
 /// of many would make, sync and look at the same.
 void make_folder_for_all(const exec::Transport& transport, storage::Storage& storage,
@@ -163,25 +173,26 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
   place_.folder = parts_folder(path, lasting_parts_dir(storage, options.parts_dir));
   auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
     index_ = std::make_unique<PartsIndex>(storage, path, options.strategy, opening, asked);
-    out.put(index_->content().profile());
-    out.put(index_->content().steps());
-    out.put(index_->content().has_time());
-    out.put(index_->content().next_number());
+    const bool goes_back = opening == Opening::append && options.restart_after >= 0;
+    const std::uint64_t steps = index_->content().steps();
+    const std::uint64_t kept =
+        goes_back ? steps_after_restart(path, options.restart_after, steps) : steps;
     if (options.keep_last != 0) {
       index_->remove_orphans(place_.folder);
     }
-    out.put(index_->content().definitions().size());
-    for (const model::Definition& d : index_->content().definitions()) {
-      d.write_to(out);
-    }
-    out.put(index_->content().set().words());
+    out.put(steps);
+    out.put(kept);
+    out.put(index_->content().next_number());
+    // The parts of later steps, which are dropped, may be lost.
+    put_content(kept != steps ? index_->before_step(kept) : index_->content(), out);
     const bool may_be_one = group.count > 1;
     make_folder_for_all(transport, storage, place_, may_be_one, options.durability, out);
   });
-  const layout::Format& format = format_as(in.get<Profile>(), path, options);
-  auto steps = in.get<std::uint64_t>();
-  has_time_ = in.get<bool>();
+  const auto steps = in.get<std::uint64_t>();
+  const auto kept = in.get<std::uint64_t>();
   const auto first_number = in.get<std::uint64_t>();
+  const layout::Format& format = format_as(in.get<Profile>(), path, options);
+  has_time_ = in.get<bool>();
   std::vector<model::Definition> known;
   for (auto left = in.get<std::size_t>(); left > 0; --left) {
     known.push_back(model::Definition::read_from(in));
@@ -191,14 +202,15 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
     place_.made = PlaceFacts::read_from(in);
   }
   check_parts(transport, storage, path, set, true);
-  if (opening == Opening::append && options.restart_after >= 0) {
-    steps = drop_later_steps(steps, options);
+  if (kept != steps) {
+    exec::on_root(transport,
+                  [&] { index_->drop_from(kept, options.durability != Durability::none); });
   }
   is_written_.resize(known.size());
   for (const layout::Mapping& mapping : set.mappings) {
     is_written_[mapping.variable] = true;
   }
-  adopt(known, steps, opening != Opening::append, format);
+  adopt(known, kept, opening != Opening::append, format);
   is_behind_ = may_be_behind(options, transport, storage, format);
   group_ = transport.split(group.number);
   leaders_ = transport.split(group_->rank() == 0 ? 0 : -1);
@@ -283,16 +295,6 @@ std::uint64_t PartsOutput::bytes_of_part() {
 void PartsOutput::move_parts(const std::vector<std::string>& paths) {
   exec::on_root(transport(),
                 [&] { index_->replace(index_->content().with_parts_at(paths), true); });
-}
-
-std::uint64_t PartsOutput::drop_later_steps(std::uint64_t steps, const Options& options) {
-  const std::uint64_t kept = steps_after_restart(path(), options.restart_after, steps);
-  if (kept != steps) {
-    exec::on_root(transport(), [&] {
-      index_->replace(index_->content().before_step(kept), options.durability != Durability::none);
-    });
-  }
-  return kept;
 }
 
 void PartsOutput::accept(const model::Definition& definition) {

@@ -76,7 +76,6 @@ class PartsOutput final : public Output {
   std::uint64_t steps_left() const override { return steps_left_.value_or(steps()); }
   double waited_s() const override { return part_->waited_s(); }
 
-  std::uint64_t drop_later_steps(std::uint64_t steps, const Options& options);
   void check_fixed(const FileCommit& commit) const;
   void make_part();
   bool is_full() const;

@@ -165,19 +165,20 @@ std::vector<std::size_t> find_absent_parts(exec::Transport& transport, storage::
       try {
         check_part(storage, index_path, set, p);
       } catch (const Error& e) {
-        if (!is_away || (!is_of_lost_part(e.code()) && e.code() != Code::permission)) {
+        if (!is_of_lost_part(e.code()) && !(is_away && e.code() == Code::permission)) {
           throw;
         }
         is_absent[p] = 1;
       }
     }
   });
-  if (!away.empty()) {
-    transport.allreduce(is_absent, exec::Op::max);
-  }
+  transport.allreduce(is_absent, exec::Op::max);
   std::vector<std::size_t> absent;
-  std::ranges::copy_if(away, std::back_inserter(absent),
-                       [&](std::size_t p) { return is_absent[p] != 0; });
+  for (std::size_t p = 0; p < set.parts.size(); ++p) {
+    if (is_absent[p] != 0) {
+      absent.push_back(p);
+    }
+  }
   return absent;
 }
 

@@ -52,9 +52,9 @@ std::string path_at_home(const std::string& index_path, const layout::Part& part
 /// The parts of a set that are not in the folder of its index, or in `<index>.parts`, such as those
 /// on node-local storage: by number.
 std::vector<std::size_t> parts_away(const layout::PartSet& set, const std::string& index_path);
-/// Collective: check_parts() of the others, without recovery. Returns those of parts_away() that
-/// some node does not find as the index knows them, or may not read: the same on every rank. The
-/// ranks of a node share the look-ups.
+/// Collective: check_parts() without recovery. Returns the parts that are not there as the index
+/// knows them, those of parts_away() also if some node does not find them, or may not read them:
+/// the same on every rank. The ranks of a node share the look-ups of these.
 std::vector<std::size_t> find_absent_parts(exec::Transport& transport, storage::Storage& storage,
                                            const std::string& index_path,
                                            const layout::PartSet& set);

@@ -31,7 +31,7 @@ std::unique_ptr<PartsInput> Input::open_parts(NeededParts needed) {
     return nullptr;
   }
   layout::PartSet set = layout::PartSet::from_words(words, path());
-  if (needed == NeededParts::at_home) {
+  if (needed == NeededParts::of_steps) {
     absent_ = find_absent_parts(file_.transport, file_.storage, path(), set);
   } else {
     check_parts(file_.transport, file_.storage, path(), set, false);

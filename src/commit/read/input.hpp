@@ -22,8 +22,8 @@
 
 namespace sluice::commit {
 
-/// Must all parts of a set be there, or only those in its own folder (parts_away())?
-enum class NeededParts : std::uint8_t { all, at_home };
+/// Must all parts of a set be there, or is Input::absent_part() asked before a step is read?
+enum class NeededParts : std::uint8_t { all, of_steps };
 
 class Input {
  public:
@@ -81,8 +81,8 @@ class Input {
   const layout::PartSet* set() const noexcept { return parts_ ? &parts_->set() : nullptr; }
   /// What reads its parts, and has its mappings; nullptr as set().
   PartsInput* parts() const noexcept { return parts_.get(); }
-  /// The path of a part that the step needs and that is not there for every rank; "": they are.
-  /// The same on every rank.
+  /// The path of a part that the step needs and that is not there for every rank, or is not as the
+  /// index knows it; "": they are. The same on every rank. With NeededParts::of_steps.
   std::string absent_part(std::uint64_t step) const;
 
   /// Collective; each rank its own box.

@@ -36,7 +36,8 @@ void read_variable(exec::Transport& transport, Input& input, std::uint32_t varia
 std::string fault_of(exec::Transport& transport, Input& input, std::uint64_t step,
                      std::vector<std::byte>& buffer) {
   if (const std::string absent = input.absent_part(step); !absent.empty()) {
-    return input.path() + ": its part " + absent + " cannot be read here";
+    return input.path() + ": its part " + absent +
+           " is not there, or is not the one that the index refers to";
   }
   try {
     for (std::uint32_t v = 0; v < input.variables().size(); ++v) {
@@ -63,10 +64,10 @@ bool is_unchanged(exec::Transport& transport, const Input& input) {
 }  // namespace
 
 void look_back(exec::Transport& transport, storage::Storage& storage, const std::string& path,
-               NeededParts needed, const StepSeen& seen) {
+               const StepSeen& seen) {
   constexpr int most_looks = 10;  // beside a writer, which changes the file meanwhile
   const auto open = [&] {
-    return std::make_unique<Input>(transport, storage, path, Options{}, needed);
+    return std::make_unique<Input>(transport, storage, path, Options{}, NeededParts::of_steps);
   };
   auto input = open();
   std::vector<std::byte> buffer;
@@ -92,7 +93,7 @@ std::optional<std::uint64_t> latest_good(
     exec::Transport& transport, storage::Storage& storage, const std::string& path,
     const std::function<void(std::uint64_t step, const std::string& why)>& seen) {
   std::optional<std::uint64_t> good;
-  look_back(transport, storage, path, NeededParts::all,
+  look_back(transport, storage, path,
             [&](const Input&, std::uint64_t step, const std::string& why) {
               if (seen) {
                 seen(step, why);

@@ -21,7 +21,7 @@ using StepSeen = std::function<bool(Input& input, std::uint64_t step, const std:
 /// there are checksums, matches them. Of a step with an Input::absent_part() nothing is read.
 /// Errors: those of opening the file.
 void look_back(exec::Transport& transport, storage::Storage& storage, const std::string& path,
-               NeededParts needed, const StepSeen& seen);
+               const StepSeen& seen);
 
 /// Collective; the same result on every rank. The newest step that is good; empty if no step is.
 /// `seen` may be empty; the others are checked whatever it returns.
