@@ -91,5 +91,17 @@ TEST(Agree, EveryRankThrowsWhatTheWorkOfTheRootThrew) {
   EXPECT_EQ(ran, 1);
 }
 
+TEST(Agree, AFileIsNamedOnce) {
+  const auto named = [](const std::string& text, int rank) {
+    return std::string(exec::naming_file({Code::io, text, rank}, "/data/run/out.h5").what());
+  };
+  EXPECT_EQ(named("put v: no", -1), "/data/run/out.h5: put v: no");
+  EXPECT_EQ(named("rank 2: put v: no", 2), "rank 2: /data/run/out.h5: put v: no");
+  EXPECT_EQ(named("out.h5: put v: no", -1), "out.h5: put v: no");
+  EXPECT_EQ(named("rank 2: run/out.h5: put v: no", 2), "rank 2: run/out.h5: put v: no");
+  EXPECT_EQ(named("about.h5: no", -1), "/data/run/out.h5: about.h5: no");
+  EXPECT_EQ(named("no", -1), "/data/run/out.h5: no");
+}
+
 }  // namespace
 }  // namespace sluice::test

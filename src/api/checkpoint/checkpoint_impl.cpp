@@ -160,7 +160,7 @@ bool CheckpointImpl::due() {
     verdict = static_cast<std::int64_t>(Verdict::last);
   }
   std::int64_t answers[] = {verdict, scratch_ && !scratch_->is_done() ? 1 : 0};
-  transport_->allreduce(answers, exec::Op::max);
+  exec::for_file(path_, [&] { transport_->allreduce(answers, exec::Op::max); });
   verdict = answers[0];
   ending_ = ending_ || verdict == static_cast<std::int64_t>(Verdict::last);
   finish_drain_if_done(answers[1] == 0);
@@ -409,7 +409,7 @@ Saved CheckpointImpl::save(double time) {
     }
   } catch (const Error& e) {
     if (exec::ranks_unreachable(e)) {
-      throw;
+      throw exec::naming_file(e, path_);
     }
     goes_on_ = on_its_way_ ? went_on_ : goes_on_;
     lose_file();

@@ -23,7 +23,11 @@ Error naming_rank(const Error& e, int rank) {
 Error naming_file(const Error& e, const std::string& path) {
   const std::string text = e.what();
   const std::string bare = text_without_rank(e);
-  if (path.empty() || text.find(path) != std::string::npos) {
+  // A relative path names it as well as the absolute one.
+  const std::string first = bare.substr(0, bare.find(": "));
+  const std::string name = path.substr(path.rfind('/') + 1);
+  if (path.empty() || text.find(path) != std::string::npos || first == name ||
+      first.ends_with("/" + name)) {
     return e;
   }
   const std::string rank = text.substr(0, text.size() - bare.size());
