@@ -211,8 +211,8 @@ auto Output::together(Work&& work) {
     if (exec::ranks_unreachable(e) && queue() != nullptr) {
       queue()->lose_others();  // the timeout of all other waits
     }
-    const bool other_goes_on = e.code() == Code::wrong_state && e.rank() != transport_.rank();
-    failed_together_ = failed_together_ && !other_goes_on;
+    const bool is_of_other = e.rank() >= 0 && e.rank() != transport_.rank();
+    failed_together_ = failed_together_ && !(is_of_other && e.code() == Code::wrong_state);
     throw;
   }
 }
