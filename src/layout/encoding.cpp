@@ -104,14 +104,9 @@ Dims untouched_tile(const model::Definition& definition, std::uint64_t most_tile
     return bounded_chunk(definition);
   }
   const Decomposition none(definition.shape.rank());
-  const bool encodes = is_encoded(definition);
-  Dims tile = encodes ? choose_encoded_tile(definition.shape, definition.type.bytes, none,
-                                            least_tile_bytes(definition))
-                      : choose_plain_tile(definition, none, most_tile_bytes);
-  if (definition.varying) {
-    limit_rows(tile, definition.type.bytes, most_varying_tile_bytes(0, encodes, false));
-  }
-  return tile;
+  return is_encoded(definition) ? choose_encoded_tile(definition.shape, definition.type.bytes, none,
+                                                      least_tile_bytes(definition))
+                                : choose_plain_tile(definition, none, most_tile_bytes);
 }
 
 }  // namespace sluice::layout

@@ -107,10 +107,12 @@ Step::~Step() {
   // The other ranks are entering end(): take part, with a failure, so that none hangs.
   try {
     output.distrust_memory();
-    output.fail(std::make_exception_ptr(
-        Error(Code::wrong_state,
-              file_->path() + ": step " + model::number_text(output.steps()) +
-                  (unwinds ? " was abandoned before its end" : " was destroyed without end()"))));
+    output.fail(
+        std::make_exception_ptr(Error(
+            Code::wrong_state,
+            file_->path() + ": step " + model::number_text(output.steps()) +
+                (unwinds ? " was abandoned before its end" : " was destroyed without end()"))),
+        !unwinds);
     output.end_step();
   } catch (const std::exception& e) {
     // During exception unwinding, the failure is on its way to the caller already.

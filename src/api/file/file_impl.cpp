@@ -135,10 +135,11 @@ void FileImpl::close() {
 void FileImpl::abandon(const std::string& why) {
   commit::Output& out = output();
   const bool in_step = out.in_step();
-  out.fail(std::make_exception_ptr(Error(
-      Code::wrong_state, path_ +
-                             (in_step ? ": the step was abandoned" : ": the commit was abandoned") +
-                             (why.empty() ? "" : ": " + why))));
+  out.fail(std::make_exception_ptr(
+               Error(Code::wrong_state,
+                     path_ + (in_step ? ": the step was abandoned" : ": the commit was abandoned") +
+                         (why.empty() ? "" : ": " + why))),
+           true);
   try {
     const commit::Receipt receipt = in_step ? out.end_step() : out.flush();
     if (!receipt.skipped.empty()) {

@@ -61,9 +61,10 @@ void Output::refuse(const Error& error) {
   local([&] { throw Error(error); });
 }
 
-void Output::fail(const std::exception_ptr& failure) noexcept {
+void Output::fail(const std::exception_ptr& failure, bool goes_on) noexcept {
   if (!failure_) {
     failure_ = failure;
+    goes_on_ = goes_on;
   }
 }
 
@@ -211,8 +212,6 @@ auto Output::together(Work&& work) {
     if (exec::ranks_unreachable(e) && queue() != nullptr) {
       queue()->lose_others();  // the timeout of all other waits
     }
-    const bool is_of_other = e.rank() >= 0 && e.rank() != transport_.rank();
-    failed_together_ = failed_together_ && !(is_of_other && e.code() == Code::wrong_state);
     throw;
   }
 }
@@ -321,7 +320,7 @@ void Output::close() {
 }
 
 Receipt Output::commit(bool is_step, bool is_last) {
-  all_end_step_ = false;
+  all_end_step_ = one_goes_on_ = false;
   require_open();
   const bool durable = options_.durability == Durability::step ||
                        (is_last && options_.durability == Durability::close);
@@ -366,7 +365,7 @@ Receipt Output::commit(bool is_step, bool is_last) {
     forget_step();
     return receipt;
   } catch (...) {
-    failed_together_ = true;
+    failed_together_ = !one_goes_on_;
     steps_ = steps_left();
     is_step ? drop_step() : forget_step();
     throw;
@@ -460,7 +459,7 @@ Output::Agreed Output::agree_on_touched(bool is_step, bool is_last) {
        // the lowest rank that left a step without its end, and the step
        unended_ ? transport_.size() - unended_->rank : 0,
        unended_ ? static_cast<std::int64_t>(unended_->step) : 0, puts_.join() ? 1 : 0,
-       queue() != nullptr && queue()->is_busy() ? 1 : 0});
+       queue() != nullptr && queue()->is_busy() ? 1 : 0, failure_ && goes_on_ ? 1 : 0});
   std::array<std::int64_t, own.size() + Puts::most_told> head{};
   std::ranges::copy(own, head.begin());
   const std::span<std::int64_t> told = std::span(head).subspan(own.size());
@@ -468,6 +467,7 @@ Output::Agreed Output::agree_on_touched(bool is_step, bool is_last) {
   const std::exception_ptr agreed =
       exec::failure_of([&] { exec::agree(transport_, is_news ? on_way : failure_, head); });
   all_end_step_ = is_step && head[0] == ~head[1];
+  one_goes_on_ = head[12] != 0;
   if (head[6] != 0) {
     recover_here();
   }

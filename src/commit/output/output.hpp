@@ -85,8 +85,9 @@ class Output {
   }
   /// Throws `error`, which the caller of a local call has found, as that call does.
   void refuse(const Error& error);
-  /// Records a failure of this rank: the next commit fails on every rank with it.
-  void fail(const std::exception_ptr& failure) noexcept;
+  /// Records a failure of this rank: the next commit fails on every rank with it. `goes_on`: this
+  /// rank does not throw it then.
+  void fail(const std::exception_ptr& failure, bool goes_on = false) noexcept;
   /// What the next commit fails with, if anything. Local.
   const std::exception_ptr& failure() const noexcept { return failure_; }
   /// The memory of what this rank put may be gone: nothing of it may be read. Local.
@@ -98,8 +99,7 @@ class Output {
   bool holds_memory() const noexcept { return puts_.holds_memory(); }
   /// Drops the current step and what was put since the last commit; was there any? Local.
   bool forget_uncommitted();
-  /// Was the last call a commit that failed on every rank? Or is another rank lost? Not if one may
-  /// have abandoned its step: it goes on, and must hear of it if this one leaves.
+  /// Was the last call a commit that every rank threw? Or is another rank lost?
   bool failed_together() noexcept {
     return failed_together_ || (queue() != nullptr && queue()->has_lost_others());
   }
@@ -197,6 +197,8 @@ class Output {
   double time_ = 0;
   std::uint64_t steps_ = 0;
   std::exception_ptr failure_;
+  bool goes_on_ = false;      ///< does this rank not throw it?
+  bool one_goes_on_ = false;  ///< after a failed commit: is there a rank that has not thrown it?
   bool failed_together_ = false;
   bool keeps_earlier_ = true;  ///< may what was put before the step be kept if that fails?
   bool lost_earlier_ = false;
