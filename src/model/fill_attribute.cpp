@@ -39,6 +39,34 @@ struct FillOf {
 
 }  // namespace
 
+std::optional<std::vector<std::byte>> default_fill_of_netcdf(const Type& type) {
+  constexpr float floating = 9.9692099683868690e+36F;
+  const auto bytes = [&](const Fill& fill) { return fill_bytes(fill, type); };
+  switch (type.kind) {
+    case Kind::i8:
+      return bytes(Fill(-127));
+    case Kind::u8:
+      return bytes(Fill(255));
+    case Kind::i16:
+      return bytes(Fill(-32767));
+    case Kind::u16:
+      return bytes(Fill(65535));
+    case Kind::i32:
+      return bytes(Fill(-2147483647));
+    case Kind::u32:
+      return bytes(Fill(std::uint32_t{4294967295}));
+    case Kind::i64:
+      return bytes(Fill(std::int64_t{-9223372036854775806}));
+    case Kind::u64:
+      return bytes(Fill(netcdf_fill_of_uint64));
+    case Kind::f32:
+    case Kind::f64:
+      return bytes(Fill(floating));
+    default:
+      return std::nullopt;
+  }
+}
+
 std::optional<std::vector<std::byte>> element_said(const Attribute& attribute,
                                                    const Definition& definition) {
   const auto fill = std::visit(FillOf{definition.type.kind}, attribute.value);

@@ -15,6 +15,11 @@ inline constexpr const char* fill_attribute_name = "_FillValue";
 /// NC_FILL_UINT64 of netcdf.h, beyond what attributes hold.
 inline constexpr std::uint64_t netcdf_fill_of_uint64 = 18446744073709551614U;
 
+/// NC_FILL_BYTE and the others of netcdf.h, as Definition::fill: what an element of a netCDF
+/// variable reads as that nobody wrote, where the file says nothing else. Empty optional: netCDF
+/// has no numbers of that type.
+std::optional<std::vector<std::byte>> default_fill_of_netcdf(const Type& type);
+
 /// The element that an attribute says, as Definition::fill: a number, also one that is alone in a
 /// list, or, of a floating-point variable, base64 of one in double precision
 /// (xarray.backends.zarr.FillValueCoder). Empty optional: the type of the variable cannot hold it.

@@ -1,6 +1,5 @@
 #include "commit/tools/fills.hpp"
 
-#include <cstdint>
 #include <vector>
 
 #include "layout/formats/formats.hpp"
@@ -13,33 +12,6 @@ namespace sluice::commit {
 namespace {
 
 using model::fill_attribute_name;
-
-/// NC_FILL_BYTE and the others of netcdf.h; null: of a type that netCDF has not, and of uint64, of
-/// which the reader of HDF5 knows whether it was asked for (hdf5/fill).
-std::optional<Fill> default_of_netcdf(Kind kind) {
-  constexpr float floating = 9.9692099683868690e+36F;
-  switch (kind) {
-    case Kind::i8:
-      return Fill(-127);
-    case Kind::u8:
-      return Fill(255);
-    case Kind::i16:
-      return Fill(-32767);
-    case Kind::u16:
-      return Fill(65535);
-    case Kind::i32:
-      return Fill(-2147483647);
-    case Kind::u32:
-      return Fill(std::uint32_t{4294967295});
-    case Kind::i64:
-      return Fill(std::int64_t{-9223372036854775806});
-    case Kind::f32:
-    case Kind::f64:
-      return Fill(floating);
-    default:
-      return std::nullopt;
-  }
-}
 
 /// Of the variable; nullptr: it has none of that name.
 const model::Attribute* attribute_of(const Input& input, const char* name,
@@ -120,9 +92,10 @@ void forget_default_fill(const Input& input, model::Definition& definition) {
       attribute_of(input, fill_attribute_name, definition) != nullptr) {
     return;
   }
-  const std::optional<Fill> fill = default_of_netcdf(definition.type.kind);
-  const auto element = fill ? model::fill_bytes(*fill, definition.type) : std::nullopt;
-  if (definition.fill.empty() || (element && model::fill_element(*element) == definition.fill)) {
+  // Of uint64 the reader of HDF5 knows whether it was asked for (hdf5/fill).
+  const bool is_default = definition.type.kind != Kind::u64 &&
+                          model::default_fill_of_netcdf(definition.type) == definition.fill;
+  if (definition.fill.empty() || is_default) {
     forget_fill(definition);
   }
 }

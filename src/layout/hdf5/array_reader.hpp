@@ -23,6 +23,9 @@ struct Arrangement {
   std::uint64_t slot = 0;
   /// Does the set, if any of it is still read, name it?
   bool is_mapped = false;
+  /// The shape of the dataset, where the variable's is longer: it is padded to the lengths of its
+  /// dimensions. Else empty.
+  model::Dims held = {};
 };
 
 struct FoundArray {

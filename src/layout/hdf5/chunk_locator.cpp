@@ -120,7 +120,12 @@ void ChunkLocator::visit_chunks(std::uint32_t variable, std::uint64_t step, cons
                                 std::uint64_t most_bytes, const Visit& visit) {
   const StoredVariable& stored = datasets_.stored(variable);
   const model::Definition& definition = stored.definition;
-  require_plausible_tiles(definition.name + ": a step", tiles_in(stored.tile, region),
+  const Dims& held = datasets_.arrangement(variable).held;
+  const auto of_dataset = held.empty() ? region : model::intersect(region, model::whole(held));
+  if (!of_dataset) {
+    return;
+  }
+  require_plausible_tiles(definition.name + ": a step", tiles_in(stored.tile, *of_dataset),
                           most_tiles_of_a_file(state_.file->size()));
   const hid_t found = datasets_.find(variable, step);
   if (found >= 0 && datasets_.ends_before(found, variable, step)) {
@@ -128,7 +133,7 @@ void ChunkLocator::visit_chunks(std::uint32_t variable, std::uint64_t step, cons
   }
   // Only the address and the size of a chunk are recorded: nothing is read into it.
   void* placeholder = state_.placeholder.reserve(most_bytes);
-  for_each_piece(definition.shape, stored.tile, region, [&](const Piece& piece) {
+  for_each_piece(definition.shape, stored.tile, *of_dataset, [&](const Piece& piece) {
     const Dims start = tile_box(definition.shape, stored.tile, piece.tile_index).start;
     std::array<hsize_t, model::max_rank> at{};
     std::copy(start.begin(), start.end(), at.begin() + datasets_.lead(variable));

@@ -21,14 +21,17 @@ std::vector<std::string> DimensionNames::by_number(hid_t dataset) {
   return names;
 }
 
+std::vector<std::string> DimensionNames::scales_of(hid_t dataset, const std::string& name,
+                                                   int rank) {
+  std::vector<std::string> scales = rank > 1 ? by_number(dataset) : std::vector<std::string>{};
+  return scales.empty() ? dimension_names(scales_, dataset, name) : scales;
+}
+
 std::vector<std::string> DimensionNames::of(hid_t dataset, const std::string& name, int rank,
                                             bool has_characters) {
   std::vector<std::string> names = dimension_labels(dataset);
-  if (names.empty() && rank > 1) {
-    names = by_number(dataset);
-  }
   if (names.empty()) {
-    names = dimension_names(scales_, dataset, name);
+    names = scales_of(dataset, name, rank);
   }
   const auto count = static_cast<std::ptrdiff_t>(names.size()) - rank;
   if (count > 0 && has_characters) {

@@ -24,6 +24,9 @@ class DimensionNames {
   std::vector<std::string> of(hid_t dataset, const std::string& name, int rank,
                               bool has_characters);
 
+  /// The paths of the scales of a dataset's dimensions; none where one has no scale.
+  std::vector<std::string> scales_of(hid_t dataset, const std::string& name, int rank);
+
  private:
   std::vector<std::string> by_number(hid_t dataset);
 

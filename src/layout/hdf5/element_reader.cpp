@@ -7,6 +7,9 @@
 #include "layout/hdf5/filter_plugins.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/lengths.hpp"
+#include "model/convert.hpp"
+#include "model/fill.hpp"
+#include "model/fill_attribute.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -28,8 +31,26 @@ void ElementReader::read(std::uint32_t variable, std::uint64_t step, const Box& 
     return;
   }
   require_filters(found, definition.name);
-  if (!datasets_.ends_before(found, variable, step)) {
+  if (!datasets_.arrangement(variable).held.empty()) {
+    read_padded(found, variable, box, out);
+  } else if (!datasets_.ends_before(found, variable, step)) {
     read_by_library(found, variable, step, box, out);
+  }
+}
+
+void ElementReader::read_padded(hid_t dataset, std::uint32_t variable, const Box& box,
+                                std::span<std::byte> out) const {
+  const model::Definition& definition = datasets_.stored(variable).definition;
+  const auto unsaid = model::default_fill_of_netcdf(definition.type);
+  const bool is_said = definition.has_fill() || !definition.fill.empty();
+  model::fill(out, definition.type,
+              is_said ? definition.fill : unsaid.value_or(std::vector<std::byte>{}));
+  const Box whole = model::whole(datasets_.arrangement(variable).held);
+  const auto held = model::intersect(box, whole);
+  if (held) {
+    std::vector<std::byte> elements(held->volume() * definition.type.bytes);
+    read_by_library(dataset, variable, 0, *held, elements);
+    model::copy_box(elements.data(), *held, out.data(), box, *held, definition.type.bytes);
   }
 }
 

@@ -32,6 +32,9 @@ class ElementReader {
  private:
   void read_by_library(hid_t dataset, std::uint32_t variable, std::uint64_t step,
                        const model::Box& box, std::span<std::byte> out) const;
+  /// Of a dataset that ends before its variable (hdf5/padding).
+  void read_padded(hid_t dataset, std::uint32_t variable, const model::Box& box,
+                   std::span<std::byte> out) const;
   std::vector<std::uint64_t> rows_of_groups(std::uint32_t variable, std::uint64_t steps);
   std::vector<std::uint64_t> rows_in_list(std::uint32_t variable, std::uint64_t steps);
   Handle open_lengths(const std::string& name, std::uint32_t variable);

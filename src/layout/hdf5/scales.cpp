@@ -365,6 +365,11 @@ std::map<std::int32_t, std::string> numbered_scales(hid_t file) {
   return scales;
 }
 
+bool has_dimension_number(hid_t file, const std::string& path) {
+  const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
+  return is_yes(H5Aexists(dataset.get(), id_name), path);
+}
+
 std::string without_prefix(const std::string& path) {
   constexpr std::string_view prefix = "_nc4_non_coord_";
   const std::size_t at = path.rfind('/') + 1;  // 0 where there is none

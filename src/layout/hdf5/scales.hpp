@@ -103,6 +103,8 @@ std::vector<std::string> dimension_names(ReferencedNames& names, hid_t dataset,
 std::vector<std::int32_t> dimension_numbers(hid_t dataset);
 /// The paths of all scales of a file with a number of netCDF's, by it.
 std::map<std::int32_t, std::string> numbered_scales(hid_t file);
+/// Has the scale at `path` a number of netCDF's?
+bool has_dimension_number(hid_t file, const std::string& path);
 /// Without the prefix of a variable that has the name of a dimension and is not its coordinates.
 std::string without_prefix(const std::string& path);
 /// Is it the scale of a dimension without coordinates, which netCDF does not show as a variable?

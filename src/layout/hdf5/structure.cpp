@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "layout/hdf5/links.hpp"
+#include "layout/hdf5/padding.hpp"
 #include "layout/hdf5/scales.hpp"
 #include "layout/hdf5/step_groups.hpp"
 #include "layout/vtkhdf/rules.hpp"
@@ -48,6 +49,7 @@ class StructureReader {
   const OpenFile& file_;
   OtherFiles& others_;
   DimensionNames dimensions_;
+  Padding padding_;
   std::set<std::string> stepped_in_set_;
   std::set<std::string> mapped_;        ///< variables of which the set has elements
   std::set<std::string> used_groups_;   ///< with something in them
@@ -57,7 +59,7 @@ class StructureReader {
 
 StructureReader::StructureReader(const OpenFile& file, OtherFiles& others,
                                  std::optional<PartSet> set)
-    : file_(file), others_(others), dimensions_(file) {
+    : file_(file), others_(others), dimensions_(file), padding_(file, dimensions_) {
   structure_.set = std::move(set);
   structure_.steps = file.log.steps;
   if (!structure_.set) {
@@ -173,6 +175,7 @@ void StructureReader::list(const std::vector<NamedLink>& links, std::size_t pref
       numbers[link.identity] = structure_.variables.size() - 1;
     }
   }
+  padding_.apply(structure_.variables, structure_.arrangements);
   for (const NamedLink& link : links) {
     if (link.target == Target::dataset && first.at(link.identity) != &link && !is_own(link.path)) {
       const auto number = numbers.find(link.identity);
@@ -272,6 +275,7 @@ void StructureReader::add_array(const FoundArray& found) {
   }
   ReadArray array = read_array(file_, dimensions_, found);
   structure_.steps = std::max(structure_.steps, array.steps);
+  padding_.note(structure_.variables.size(), found);
   structure_.variables.push_back(std::move(array.variable));
   structure_.arrangements.push_back(array.arrangement);
 }
