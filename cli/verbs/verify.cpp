@@ -353,7 +353,8 @@ void add_verify(CLI::App& app, Run& run) {
   CLI::App* verb =
       add_verb(app, "verify", "check every byte against its checksum",
                "Reads every byte that Sluice wrote and compares it with the checksums in the\n"
-               "file. Variables and attributes are compared with what was committed. Values\n"
+               "file. Elements of partial variables that no rank put are compared with the fill\n"
+               "value. Variables and attributes are compared with what was committed. Values\n"
                "that do not match are reported as damage, with the rank that wrote them. If the\n"
                "modification time shows that another program wrote to the file, they are\n"
                "reported as changed outside. A file that is being written is verified up to its\n"

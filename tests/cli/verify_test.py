@@ -298,6 +298,20 @@ class Records(unittest.TestCase):
         code, report = verify("partial.h5")
         self.assertEqual((code, report["uncovered"]), (FINE, ["never_put"]))
 
+    def test_damage_in_elements_that_no_rank_put(self):
+        """No checksum covers them, but they must be the fill value."""
+        target = copy("partial.h5")
+        with h5py.File(target) as file:
+            hole = int(numpy.flatnonzero(file["holes"][0] == -1)[0])
+        flip(target, address(target, "holes", (0, hole)))
+        for ranks in (0, 3):
+            self.assertEqual(verify("partial.h5", ranks=ranks)[0], FINE)
+            code, report = verify(target, ranks=ranks)
+            self.assertEqual((code, report["state"]), (DIFFERS, "damaged"), report)
+            [finding] = report["findings"]
+            self.assertEqual((finding["variable"], finding["step"]), ("holes", 0))
+            self.assertIn("1 elements that no rank put differ", finding["what"])
+
     def test_formats_without_checksums_are_said_to_programs_too(self):
         array = new_path().replace(".h5", ".npy")
         numpy.save(array, numpy.arange(12.0))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "codec/checksum.hpp"
 #include "codec/plugins.hpp"
@@ -25,6 +26,7 @@ void RecordUnit::write_to(model::ByteWriter& out) const {
   out.put(variable);
   out.put(step);
   out.put(first_order);
+  out.put(has_holes);
   tiles.write_to(out);
   write_records(records, out);
 }
@@ -34,6 +36,7 @@ RecordUnit RecordUnit::read_from(model::ByteReader& in) {
   unit.variable = in.get<std::uint32_t>();
   unit.step = in.get<std::uint64_t>();
   unit.first_order = in.get<std::uint64_t>();
+  unit.has_holes = in.get<bool>();
   unit.tiles = layout::EncodedTiles::read_from(in);
   unit.records = read_records(in);
   return unit;
@@ -84,6 +87,7 @@ RecordFeed::RecordFeed(Input& input, const std::string& path, const UnitNames* o
   }
   has_records_.resize(variables.size(), false);
   owner_of_fixed_.resize(variables.size(), nobody);
+  is_put_again_.resize(variables.size(), false);
   owner_of_step_.resize(steps_, nobody);
   survey();
   check_times();
@@ -130,7 +134,9 @@ void RecordFeed::survey() {
       }
       const Definition& definition = catalog().variables()[found->second].definition;
       has_records_[found->second] = true;
-      owner_of_fixed_[found->second] = c;
+      const std::size_t before = std::exchange(owner_of_fixed_[found->second], c);
+      is_put_again_[found->second] =
+          is_put_again_[found->second] || (before != nobody && before != c);
       if (is_sound(definition, record)) {
         total_bytes_ += record.box.volume() * definition.type.bytes;
       }
@@ -331,6 +337,7 @@ void RecordFeed::take(std::uint32_t variable, RecordUnit& unit) {
       });
     }
     check_coverage(unit, covered);
+    look_for_holes(unit, covered);
   } catch (const Error& e) {
     const bool is_of_it =
         is_of_bytes(e.code()) || may_be_of_variable(e.code()) || e.code() == Code::over_budget;
@@ -397,6 +404,24 @@ void RecordFeed::check_coverage(const RecordUnit& unit, std::uint64_t covered) {
        covered < least ? "no checksum covers " + std::to_string(least - covered) + " of its " +
                              std::to_string(least) + " elements"
                        : "its checksums cover more elements than it has");
+}
+
+void RecordFeed::look_for_holes(RecordUnit& unit, std::uint64_t covered) {
+  const StoredVariable& stored = catalog().variables()[unit.variable];
+  const Definition& definition = stored.definition;
+  const std::uint64_t volume = shape_of(unit).volume();
+  // The elements that a part does not have are in other parts.
+  if (!definition.partial || catalog().is_part() || covered >= volume || !holds_data(unit)) {
+    return;
+  }
+  const bool has_tiles = stored.placeable || !stored.filters.empty();
+  // An earlier commit may have put other elements of a fixed variable.
+  unit.has_holes = has_tiles && (definition.stepped || !is_put_again_[unit.variable]);
+  if (!unit.has_holes) {
+    const std::string step = definition.stepped ? ", step " + std::to_string(unit.step) : "";
+    add_uncovered(definition.name + step + ": " + std::to_string(volume - covered) + " of its " +
+                  std::to_string(volume) + " elements");
+  }
 }
 
 }  // namespace sluice::commit

@@ -31,6 +31,9 @@ struct RecordUnit {
   std::uint64_t first_order = 0;  ///< of the first record; the others follow
   layout::EncodedTiles tiles;     ///< without sizes where nothing is encoded; empty for variables
                                   ///< that only libhdf5 can decode
+  /// Are there elements that no rank put, and that must have the fill value? Those of the tiles
+  /// that the file holds can be compared with it.
+  bool has_holes = false;
   std::vector<Record> records;
 
   void write_to(model::ByteWriter& out) const;
@@ -74,6 +77,9 @@ class RecordFeed {
   void check_strangers();
   void take(std::uint32_t variable, RecordUnit& unit);
   void check_coverage(const RecordUnit& unit, std::uint64_t covered);
+  /// Sets has_holes of a unit of which `covered` elements have checksums, or names those that
+  /// cannot be compared with the fill value.
+  void look_for_holes(RecordUnit& unit, std::uint64_t covered);
   /// The number of elements that must have checksums, and the number that may.
   std::pair<std::uint64_t, std::uint64_t> due_elements(const RecordUnit& unit) const;
   bool holds_data(const RecordUnit& unit) const;
@@ -101,6 +107,7 @@ class RecordFeed {
   std::map<std::uint64_t, std::uint32_t> by_hash_;  ///< variables by name hash
   std::vector<bool> has_records_;                   ///< a variable: in any commit?
   std::vector<std::size_t> owner_of_fixed_;         ///< a variable: its last commit
+  std::vector<bool> is_put_again_;                  ///< a variable: has it several commits?
   std::vector<std::size_t> owner_of_step_;          ///< a step: its last commit
   std::set<std::uint64_t> strangers_;  ///< hashes of missing variables that were reported already
   std::uint64_t total_bytes_ = 0;

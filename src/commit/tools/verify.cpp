@@ -10,12 +10,14 @@
 #include "commit/publish/damage.hpp"
 #include "commit/publish/recovery.hpp"
 #include "commit/read/input.hpp"
+#include "commit/tools/holes.hpp"
 #include "commit/tools/record_feed.hpp"
 #include "commit/tools/verify_parts.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/catalog.hpp"
 #include "layout/formats/formats.hpp"
 #include "layout/formats/stores.hpp"
+#include "layout/portion.hpp"
 #include "model/clock.hpp"
 
 namespace sluice::commit {
@@ -65,6 +67,8 @@ class Verifier {
   bool is_mine(std::uint64_t bytes, bool anybody_can);
   void check_record(const Located& located, const RecordUnit& unit, std::size_t number);
   bool matches(const Located& located, const Record& record);
+  void check_holes(const Located& located, const RecordUnit& unit);
+  void check_part(const Located& located, const RecordUnit& unit, const model::Box& part);
 
   exec::Transport& transport_;
   Input& input_;
@@ -106,7 +110,7 @@ bool Verifier::is_mine(std::uint64_t bytes, bool anybody_can) {
 void Verifier::check(const RecordUnit& unit) {
   const InputVariable& variable = input_.variables().at(unit.variable);
   const std::uint64_t step = unit.step == Finding::no_step ? 0 : unit.step;
-  const Located located{{unit.variable, step, model::whole(variable.definition.shape)}, unit.tiles};
+  Located located{{unit.variable, step, model::whole(variable.definition.shape)}, unit.tiles};
   for (std::size_t i = 0; i < unit.records.size(); ++i) {
     const Record& record = unit.records[i];
     const std::uint64_t bytes = record.box.volume() * variable.definition.type.bytes;
@@ -118,6 +122,54 @@ void Verifier::check(const RecordUnit& unit) {
       if (progress_) {
         progress_(handed_out_bytes_, total_bytes_);
       }
+    }
+  }
+  if (unit.has_holes) {
+    located.records = RecordSet(unit.records);
+    check_holes(located, unit);
+  }
+}
+
+/// Only rank 0 knows the order of what follows: these findings come behind those of records.
+constexpr std::uint64_t after_records = 1ULL << 38;
+
+void Verifier::check_holes(const Located& located, const RecordUnit& unit) {
+  const std::uint32_t element_bytes = input_.variables()[unit.variable].definition.type.bytes;
+  const layout::Placement& placement = located.placement();
+  for (std::uint64_t entry = 0; entry < placement.entries(); ++entry) {
+    const std::uint64_t tile = placement.tile_at(entry);
+    if (placement.address(tile) == layout::absent) {
+      continue;  // it reads as the fill value
+    }
+    layout::for_each_part(placement.tile_box(tile), element_bytes, layout::portion_bytes,
+                          [&](const model::Box& part) {
+                            if (is_mine(part.volume() * element_bytes, true)) {
+                              check_part(located, unit, part);
+                            }
+                          });
+  }
+}
+
+void Verifier::check_part(const Located& located, const RecordUnit& unit, const model::Box& part) {
+  const model::Definition& definition = input_.variables()[unit.variable].definition;
+  const std::uint64_t order = after_records + unit.first_order;
+  try {
+    const std::uint64_t others =
+        elements_unlike_fill(definition, part, located.records, [&]() -> std::span<std::byte> {
+          matches(located, {part});
+          return buffer_;
+        });
+    if (others != 0) {
+      findings_.add(
+          {order, definition.name, unit.step, part.text(),
+           std::to_string(others) + " elements that no rank put differ from the fill value", -1});
+    }
+  } catch (const Error& e) {
+    if (is_of_bytes(e.code())) {
+      findings_.add({order, definition.name, unit.step, part.text(),
+                     "cannot be read: " + bare(e, input_.path()), -1});
+    } else {
+      failure_ = std::current_exception();
     }
   }
 }
