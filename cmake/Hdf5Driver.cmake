@@ -17,7 +17,8 @@ set(SLUICE_DRIVER_SOURCES
   src/plugin/refusals.cpp src/plugin/refused_flushes.cpp
   src/plugin/run_report.cpp src/plugin/settings.cpp
   src/storage/background_thread.cpp src/storage/calls.cpp
-  src/storage/file_system.cpp src/storage/lease.cpp src/storage/lease_record.cpp
+  src/storage/file_lock.cpp src/storage/file_system.cpp
+  src/storage/lease.cpp src/storage/lease_record.cpp
   src/storage/named_file.cpp
   src/storage/own_process.cpp src/storage/permissions.cpp src/storage/place.cpp
   src/storage/posix.cpp src/storage/posix_folders.cpp

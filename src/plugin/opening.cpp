@@ -4,15 +4,13 @@
 
 #include "commit/publish/in_place.hpp"
 #include "sluice/error.hpp"
+#include "storage/file_lock.hpp"
 #include "storage/named_file.hpp"
 
 namespace sluice::plugin {
 
 void share_lock(storage::File& file, const Settings& settings) {
-  if (settings.locks && !file.share_lock()) {
-    throw Error(Code::locked,
-                file.path() + ": another program has locked it for writing: wait for it");
-  }
+  storage::require_share_lock(file, settings.locks);
 }
 
 std::unique_ptr<storage::File> open_empty(storage::Storage& storage, const std::string& path,

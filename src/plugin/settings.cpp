@@ -8,6 +8,7 @@
 #include "model/size_text.hpp"
 #include "model/toml_entries.hpp"
 #include "sluice/error.hpp"
+#include "storage/file_lock.hpp"
 #include "storage/small_file.hpp"
 
 namespace sluice::plugin {
@@ -113,18 +114,13 @@ Settings parse_settings(const std::string& text, Settings base) {
 
 Settings settings_of(const std::string& path, bool asks_locks) {
   Settings settings;
-  settings.locks = asks_locks;
+  settings.locks = storage::locks_files(asks_locks);
   read_toml(path, settings);
   if (const char* text = std::getenv("SLUICE_DURABILITY")) {
     settings.durability = durability_of("SLUICE_DURABILITY", text);
   }
   if (const char* text = std::getenv("SLUICE_BUDGET_BYTES")) {
     settings.budget_bytes = budget_of("SLUICE_BUDGET_BYTES", text);
-  }
-  if (const char* text = std::getenv("HDF5_USE_FILE_LOCKING")) {
-    const std::string_view word = text;
-    const bool is_on = word == "TRUE" || word == "1" || word == "BEST_EFFORT";
-    settings.locks = is_on || (asks_locks && word != "FALSE" && word != "0");
   }
   const char* text = std::getenv("HDF5_DRIVER_CONFIG");
   return text == nullptr ? settings : parse_settings(text, settings);

@@ -137,11 +137,13 @@ PosixFile::PosixFile(const SystemCalls& calls, std::string path, int descriptor)
 // Here errors of close() about unsynced bytes do not matter: nothing was promised; sync() reports
 // them.
 PosixFile::~PosixFile() {
+  unlock();
   if (fd_ >= 0) calls_.close(fd_);
 }
 
 // Not tried again, whatever the error is: the descriptor is gone, and may be another file's.
 void PosixFile::close() {
+  unlock();
   const int fd = std::exchange(fd_, -1);
   if (fd >= 0 && calls_.close(fd) != 0) throw system_error(path_, "close", errno);
 }
@@ -271,8 +273,19 @@ FileIdentity PosixFile::identity() {
 bool PosixFile::is_removed() { return status_of(fd_, path_, Call::size).st_nlink == 0; }
 
 bool PosixFile::share_lock() {
-  return uninterrupted([&] { return ::flock(fd_, LOCK_SH | LOCK_NB); }) == 0 ||
-         errno != EWOULDBLOCK;
+  if (uninterrupted([&] { return ::flock(fd_, LOCK_SH | LOCK_NB); }) != 0) {
+    return errno != EWOULDBLOCK;
+  }
+  locked_by_.emplace();
+  return true;
+}
+
+/// A close would leave the lock to the children that were forked meanwhile.
+void PosixFile::unlock() noexcept {
+  if (locked_by_ && locked_by_->is_here() && fd_ >= 0) {
+    ::flock(fd_, LOCK_UN);
+  }
+  locked_by_.reset();
 }
 
 void PosixFile::drop_cache() {

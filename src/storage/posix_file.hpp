@@ -8,10 +8,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <sys/stat.h>
 
+#include "storage/own_process.hpp"
 #include "storage/place.hpp"
 #include "storage/posix_calls.hpp"
 #include "storage/storage.hpp"
@@ -55,9 +57,12 @@ class PosixFile : public File {
   const SystemCalls& calls() const { return calls_; }
 
  private:
+  void unlock() noexcept;
+
   const SystemCalls calls_;
   const std::string path_;
   int fd_ = -1;
+  std::optional<OwnProcess> locked_by_;
   int sync_errno_ = 0;  // of the first sync that failed
   /// Writes that end below it do not ask for the limit of file size: see WithinLimit.
   std::atomic<std::uint64_t> allowed_end_ = 0;

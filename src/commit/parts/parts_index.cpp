@@ -5,6 +5,7 @@
 
 #include "commit/publish/atomic_file.hpp"
 #include "commit/publish/journal.hpp"
+#include "storage/file_lock.hpp"
 
 namespace sluice::commit {
 
@@ -12,10 +13,11 @@ PartsIndex::PartsIndex(storage::Storage& storage, const std::string& path,
                        const std::string& strategy, Opening opening, layout::hdf5::Profile profile)
     : storage_(storage), name_(storage, path) {
   if (opening == Opening::append) {
-    const auto file = storage.open(path, storage::Access::read);
-    name_.set_identity(file->identity());
+    locked_ = storage.open(path, storage::Access::read);
+    storage::require_share_lock(*locked_);
+    name_.set_identity(locked_->identity());
     name_.settle();
-    content_ = IndexedSet(path, *file);
+    content_ = IndexedSet(path, *locked_);
     attributes_ = content_.attributes();
   } else {
     name_.begin(opening == Opening::create ? Naming::refuse : Naming::replace,
@@ -94,6 +96,9 @@ void PartsIndex::replace(IndexedSet next, bool synced) {
 
 void PartsIndex::write(const layout::hdf5::Index& index, bool synced) {
   storage::FileIdentity identity;
+  // A descriptor of its own: the one that wrote the index is closed, which brings it to the server
+  // of a network file system.
+  std::unique_ptr<storage::File> locked;
   write_atomically(
       storage_, name_.path(),
       [&](storage::File& file) {
@@ -105,9 +110,12 @@ void PartsIndex::write(const layout::hdf5::Index& index, bool synced) {
         if (synced) {
           file.sync();
         }
+        locked = storage_.open(file.path(), storage::Access::read);
+        storage::require_share_lock(*locked);
         remove_journal(synced);
       },
       name_.prepare());
+  locked_ = std::move(locked);
   name_.set_identity(identity);
 }
 

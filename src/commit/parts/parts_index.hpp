@@ -15,6 +15,7 @@
 // do so is not an error).
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,7 @@ class PartsIndex {
   std::vector<model::Attribute> attributes_;  ///< as the next commit has them
   std::vector<OldPart> dropped_;              ///< parts that the last commit dropped
   std::vector<OldPart> older_;                ///< those that commits before it did
+  std::unique_ptr<storage::File> locked_;     ///< the one at the path, against HDF5 programs
   bool poisoned_ = false;
   bool has_no_journal_ = false;  ///< beside it, and none can reappear
 };

@@ -83,13 +83,17 @@ void Publisher::begin_file() {
   }
   name_.note_replaced();
   file_ = std::make_unique<ReopenableFile>(storage_, name_.create());
+  file_->hold_lock();
 }
 
 std::unique_ptr<Publisher> Publisher::reopen(storage::Storage& storage, const std::string& path) {
   std::unique_ptr<Publisher> publisher(new Publisher(storage, path));
+  publisher->file_ = lock_hdf5(storage, path);
   recover(storage, path, false, publisher->left_ns_);
   publisher->is_store_ = layout::is_store(storage, path);
-  publisher->file_ = std::make_unique<ReopenableFile>(storage, path, storage::Access::read_write);
+  if (!publisher->file_) {
+    publisher->file_ = std::make_unique<ReopenableFile>(storage, path, storage::Access::read_write);
+  }
   publisher->modified_ns_ = publisher->file_->modified_ns();
   if (!publisher->is_store_) {
     publisher->name_.set_identity(publisher->file_->identity());

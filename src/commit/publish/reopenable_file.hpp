@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "layout/formats/stores.hpp"
+#include "storage/file_lock.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/lease_watch.hpp"
 #include "storage/named_file.hpp"
@@ -37,9 +38,18 @@ class ReopenableFile final : public storage::ForwardingFile {
       if (again->identity() != inner().identity()) {
         throw storage::moved_error(path, "");
       }
+      if (is_locked_) {
+        storage::require_share_lock(*again);
+      }
       hand_on_to(std::move(again));
       sync_failed_ = false;
     }
+  }
+
+  /// Keeps out HDF5 programs that write the file, not those that read it. Error locked.
+  void hold_lock() {
+    storage::require_share_lock(inner());
+    is_locked_ = true;
   }
 
   /// From now on writes look at the lease of `path`, which is held, where the ranks were stopped.
@@ -85,6 +95,11 @@ class ReopenableFile final : public storage::ForwardingFile {
   storage::Storage& storage_;
   std::unique_ptr<storage::LeaseWatch> watch_;
   bool sync_failed_ = false;
+  bool is_locked_ = false;
 };
+
+/// An HDF5 file that is there, locked before anything in it is looked at, or changed by recovery:
+/// another program may have it open. Null where something else is there, or nothing.
+std::unique_ptr<ReopenableFile> lock_hdf5(storage::Storage& storage, const std::string& path);
 
 }  // namespace sluice::commit
