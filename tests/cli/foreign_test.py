@@ -1,0 +1,62 @@
+"""What other programs say in netCDF-4, Zarr and HDF5 stays said, or what is lost is named."""
+
+import os
+import unittest
+
+import h5py
+import netCDF4
+import numpy
+import xarray
+import zarr
+
+from command import BAD_INPUT, DIFFERS, FINE, new_path, said, sluice
+
+XARRAY = {".nc": {"engine": "netcdf4"}, ".h5": {"engine": "netcdf4"},
+          ".zarr": {"engine": "zarr", "consolidated": False}}
+
+
+class Foreign(unittest.TestCase):
+    def converted(self, source, *options, ending=".h5", ranks=0):
+        target = new_path(ending)
+        result = sluice("convert", source, target, *options, ranks=ranks)
+        self.assertEqual(result.returncode, FINE, result.stderr)
+        return target
+
+    def test_variables_that_are_shorter_than_their_unlimited_dimension(self):
+        """netCDF pads what it reads of them with the fill value; the datasets are shorter."""
+        source = new_path(".nc")
+        kinds = {"plain": {}, "given": {"fill_value": -1.0}, "none": {"fill_value": False},
+                 "packed": {"zlib": True}, "cut": {"zlib": True, "chunksizes": (3, 2)},
+                 "whole": {"chunksizes": (2, 3)}}
+        with netCDF4.Dataset(source, "w") as file:
+            file.createDimension("time", None)
+            file.createDimension("x", 3)
+            file.createVariable("time", "f8", ("time",))[0:3] = [0.5, 1.5, 2.5]
+            file.createVariable("long", "i4", ("x", "time"))[:, 0:7] = 5
+            for name, options in kinds.items():
+                file.createVariable(name, "f4", ("time", "x"), **options)
+                file[name][0:4] = numpy.arange(12.0).reshape(4, 3)
+            file.createVariable("never", "u8", ("time", "x"))
+            file.createGroup("group").createVariable("flags", "i1", ("time",))[0:2] = 1
+        names = ("time", "long", *kinds, "never", "group/flags")
+        with netCDF4.Dataset(source) as file:
+            file.set_auto_mask(False)
+            expected = {name: file[name][:] for name in names}
+        result = sluice("dump", source, "given", "--rows", "5:6")
+        self.assertIn("[[-1.0  -1.0  -1.0]]", result.stdout, result.stderr)
+        for ranks in (0, 3):
+            target = self.converted(source, ending=".nc", ranks=ranks)
+            with netCDF4.Dataset(target) as file:
+                file.set_auto_mask(False)
+                for name in names:
+                    self.assertEqual(file[name][:].tolist(), expected[name].tolist(), name)
+                    self.assertEqual(file[name].dimensions[-1 if name == "long" else 0], "time")
+        for ending in (".h5", ".zarr"):
+            target = self.converted(source, ending=ending)
+            self.assertEqual(sluice("diff", source, target).returncode, FINE)
+            with xarray.open_dataset(target, decode_cf=False, **XARRAY[ending]) as read:
+                self.assertEqual(read["cut"].values.tolist(), expected["cut"].tolist())
+
+
+if __name__ == "__main__":
+    unittest.main()
