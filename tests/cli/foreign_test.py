@@ -57,6 +57,21 @@ class Foreign(unittest.TestCase):
             with xarray.open_dataset(target, decode_cf=False, **XARRAY[ending]) as read:
                 self.assertEqual(read["cut"].values.tolist(), expected["cut"].tolist())
 
+    def test_a_fill_value_that_is_no_missing_value_is_named(self):
+        """Zarr 3 says with fill_value only what elements read as that are not there."""
+        source = new_path(".zarr")
+        root = zarr.create_group(source, zarr_format=3)
+        root.create_array("seven", shape=(5,), chunks=(2,), dtype="i4", fill_value=7)[1] = 3
+        root.create_array("zero", shape=(5,), chunks=(2,), dtype="i4", fill_value=0)[1] = 3
+        for ending in (".zarr", ".h5", ".nc"):
+            target = new_path(ending)
+            result = sluice("convert", source, target)
+            self.assertEqual(result.returncode, FINE, result.stderr)
+            [line] = said(result)
+            self.assertIn("changed: seven: its fill value 7 is not kept", line)
+            with xarray.open_dataset(target, **XARRAY[ending]) as read:
+                self.assertEqual(read["seven"].values.tolist(), [7, 3, 7, 7, 7])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -9,6 +9,7 @@
 #include "commit/output/output.hpp"
 #include "commit/read/input.hpp"
 #include "commit/tools/companions.hpp"
+#include "commit/tools/drop_names.hpp"
 #include "commit/tools/file_source.hpp"
 #include "commit/tools/fills.hpp"
 #include "commit/tools/growing.hpp"
@@ -101,14 +102,7 @@ class Converter {
         }
         continue;
       }
-      d.compress = compression_of(d);
-      chosen_.settle(input_, v, d);
-      forget_default_fill(input_, d);
-      if (!output_->format().tiled || output_->format().has_grammar) {
-        d.chunk = {};  // of the other format
-      }
-      take_fill(input_, output_->format(), d);
-      d.name = stored_name(d.name);
+      settle(v, d);
       const std::uint64_t steps = d.stepped ? chosen_.steps() : 1;
       if (d.varying && output_->format().tiled && d.bytes_per_step() > most_step_bytes) {
         d.shape[0] = most_rows(input_, v);
@@ -133,7 +127,7 @@ class Converter {
       throw Error(*refusal_);
     }
     require_one(output_->format(), definitions, wanted_.from);
-    drop_names(definitions);
+    drop_names(output_->format(), definitions, unnamed_);
     // Those that say how others were rounded keep their names: the writer may add some.
     for (const bool is_container : {true, false}) {
       for (std::size_t i = 0; i < definitions.size(); ++i) {
@@ -142,6 +136,19 @@ class Converter {
         }
       }
     }
+  }
+
+  /// Makes of a variable what the new file is to have.
+  void settle(std::uint32_t v, model::Definition& d) {
+    d.compress = compression_of(d);
+    chosen_.settle(input_, v, d);
+    forget_default_fill(input_, d);
+    if (!output_->format().tiled || output_->format().has_grammar) {
+      d.chunk = {};  // of the other format
+    }
+    take_fill(input_, output_->format(), d);
+    append_lost_fill(input_, input_.variables()[v].definition, d, changes_);
+    d.name = stored_name(d.name);
   }
 
   std::string compression_of(const model::Definition& definition) const {
@@ -156,38 +163,6 @@ class Converter {
     const std::string kept =
         codec::text_for_copy(codec::parse_compression(definition.compress).compressor);
     return kept.empty() ? "none" : kept;
-  }
-
-  /// Names of dimensions that the format cannot hold together: netCDF-4 holds a name with one size,
-  /// and that of the steps stays. Those that stay may refuse a variable that has none.
-  void drop_names(std::vector<model::Definition>& definitions) {
-    std::vector<model::Definition*> stepped_first;
-    stepped_first.reserve(definitions.size());
-    for (model::Definition& d : definitions) {
-      stepped_first.push_back(&d);
-    }
-    std::stable_partition(stepped_first.begin(), stepped_first.end(),
-                          [](const model::Definition* d) { return d->stepped; });
-    layout::Definitions taken(output_->format());
-    std::size_t count = 0;
-    for (model::Definition* const d : stepped_first) {
-      if (!d->dimensions.empty() && !taken.accept(*d)) {
-        d->dimensions.clear();
-        unnamed_.push_back(d->name);
-      }
-      if (d->dimensions.empty() && !taken.accept(*d)) {
-        break;
-      }
-      taken.add(*d);
-      ++count;
-    }
-    for (std::size_t i = 0; i < definitions.size() && count < definitions.size(); ++i) {
-      model::Definition& d = definitions[i];
-      if (!d.dimensions.empty()) {
-        d.dimensions.clear();
-        unnamed_.push_back(d.name);
-      }
-    }
   }
 
   /// Can a format for any variables hold this one? Otherwise it is listed.

@@ -5,6 +5,7 @@
 #include "layout/formats/formats.hpp"
 #include "model/fill.hpp"
 #include "model/fill_attribute.hpp"
+#include "model/kernels.hpp"
 #include "model/kinds.hpp"
 
 namespace sluice::commit {
@@ -97,6 +98,18 @@ void forget_default_fill(const Input& input, model::Definition& definition) {
                           model::default_fill_of_netcdf(definition.type) == definition.fill;
   if (definition.fill.empty() || is_default) {
     forget_fill(definition);
+  }
+}
+
+void append_lost_fill(const Input& input, const model::Definition& source,
+                      const model::Definition& copy, std::vector<std::string>& changes) {
+  const bool is_said = !input.written_by_sluice() && !source.has_fill() && !source.fill.empty() &&
+                       !is_default_of_uint64(input, source);
+  if (is_said && !copy.has_fill()) {
+    changes.push_back(source.name + ": its fill value " +
+                      model::value_text(source.fill.data(), source.type) +
+                      " is not kept: every element is written, and no attribute _FillValue says "
+                      "that it is a missing value");
   }
 }
 

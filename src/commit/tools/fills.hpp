@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "commit/read/input.hpp"
@@ -35,5 +36,10 @@ void forget_default_fill(const Input& input, model::Definition& definition);
 /// all. A value that the type cannot hold stays an attribute, and there is no fill value. Not if
 /// `format`, that of the copy, has no fill values.
 void take_fill(const Input& input, const layout::Format& format, model::Definition& definition);
+
+/// Appends what a copy no longer says: what elements read as that are not there, where a store by
+/// another program says that without calling such elements missing (fill_value of Zarr 3).
+void append_lost_fill(const Input& input, const model::Definition& source,
+                      const model::Definition& copy, std::vector<std::string>& changes);
 
 }  // namespace sluice::commit
