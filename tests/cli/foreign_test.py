@@ -72,6 +72,18 @@ class Foreign(unittest.TestCase):
             with xarray.open_dataset(target, **XARRAY[ending]) as read:
                 self.assertEqual(read["seven"].values.tolist(), [7, 3, 7, 7, 7])
 
+    def test_a_text_of_netcdf_is_no_list_in_zarr(self):
+        source = new_path(".nc")
+        with netCDF4.Dataset(source, "w") as file:
+            file.createDimension("x", 2)
+            variable = file.createVariable("v", "f8", ("x",))
+            variable[:] = 1
+            variable.setncattr_string("units", "\u00b0C")
+            variable.setncattr_string("names", ["a", "b"])
+        group = zarr.open_group(self.converted(source, ending=".zarr"), mode="r")
+        self.assertEqual(group["v"].attrs["units"], "\u00b0C")
+        self.assertEqual(group["v"].attrs["names"], ["a", "b"])
+
 
 if __name__ == "__main__":
     unittest.main()

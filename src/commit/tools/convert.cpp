@@ -191,6 +191,9 @@ class Converter {
           std::find_if(input_.variables().begin(), input_.variables().end(),
                        [&](const auto& v) { return v.definition.name == attribute.owner; });
       attribute.owner = stored_name(attribute.owner);
+      if (const std::string* text = model::text_of(attribute.value); is_to_others_ && text) {
+        attribute.value = std::string(*text);  // netCDF does not tell a text from a list of one
+      }
       const auto& change = output_->format().change;
       if (std::string said = change != nullptr ? change(attribute) : ""; !said.empty()) {
         changes_.push_back(std::move(said));
@@ -364,9 +367,11 @@ class Converter {
       if (is_alike) {
         growing_ = catalog.growing();
       }
+      out.put(!is_alike && !catalog.ours() && catalog.title() == "netCDF-4");
       SourceNames::put(catalog, out);
     });
     carries_ = in.get<bool>();
+    is_to_others_ = in.get<bool>();
     names_ = SourceNames(in);
     return carries_ ? output_->format().carry : nullptr;
   }
@@ -415,6 +420,7 @@ class Converter {
   std::unique_ptr<Output> output_;
   layout::Format::Carry carry_ = nullptr;
   bool carries_ = false;
+  bool is_to_others_ = false;  ///< from netCDF by another program to another format
   SourceNames names_;
   const Unread& unread_;
   const CopyProgress& progress_;
