@@ -84,6 +84,30 @@ class Foreign(unittest.TestCase):
         self.assertEqual(group["v"].attrs["units"], "\u00b0C")
         self.assertEqual(group["v"].attrs["names"], ["a", "b"])
 
+    def test_characters_of_netcdf_stay_as_they_are(self):
+        source = new_path(".nc")
+        letters = netCDF4.stringtochar(numpy.array([b"abcd", b"xy"], "S4"))
+        with netCDF4.Dataset(source, "w") as file:
+            file.createDimension("s", 2)
+            file.createDimension("len", 4)
+            file.createVariable("plain", "S1", ("s", "len"))[:] = letters
+            file.createVariable("text", "S1", ("s", "len"))._Encoding = "UTF-8"
+            file["text"][:] = numpy.array(["abcd", "xy"])
+            file.createVariable("number", "f8", ("s",))[:] = [1, 2]
+        result = sluice("dump", source, "text")
+        self.assertIn("string[4], 2", result.stdout)
+        for ranks in (0, 3):
+            target = self.converted(source, ending=".nc", ranks=ranks)
+            with netCDF4.Dataset(target) as file:
+                file.set_auto_mask(False)
+                self.assertEqual(file["plain"].dimensions, ("s", "len"))
+                self.assertFalse(hasattr(file["plain"], "_Encoding"))
+                self.assertEqual(file["plain"][:].tolist(), letters.tolist())
+                self.assertEqual(file["text"].shape, (2, 4))
+                self.assertEqual(file["text"][:].tolist(), ["abcd", "xy"])
+            with xarray.open_dataset(target, engine="netcdf4") as read:
+                self.assertEqual(read["plain"].values.tolist(), [b"abcd", b"xy"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -103,6 +103,9 @@ class Converter {
         continue;
       }
       settle(v, d);
+      if (carries_ && is_of_single_letters(d)) {
+        continue;  // copied
+      }
       const std::uint64_t steps = d.stepped ? chosen_.steps() : 1;
       if (d.varying && output_->format().tiled && d.bytes_per_step() > most_step_bytes) {
         d.shape[0] = most_rows(input_, v);
@@ -149,6 +152,13 @@ class Converter {
     take_fill(input_, output_->format(), d);
     append_lost_fill(input_, input_.variables()[v].definition, d, changes_);
     d.name = stored_name(d.name);
+  }
+
+  /// Characters of netCDF (whose row alone asks what it may carry) that nothing says are text: as
+  /// texts, each would get a dimension.
+  bool is_of_single_letters(const model::Definition& definition) const {
+    return output_->format().may_carry != nullptr && !input_.written_by_sluice() &&
+           definition.type == string_type(1) && definition.shape.rank() != 0;
   }
 
   std::string compression_of(const model::Definition& definition) const {

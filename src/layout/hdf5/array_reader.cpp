@@ -53,6 +53,7 @@ class ArrayReader {
   bool is_netcdf() const { return file_.log.profile == Profile::netcdf4; }
   bool is_prototype() const { return path_ != name_; }
   bool has_characters() const;
+  bool is_text_of_others() const;
   void take_off_characters();
   bool take_steps_in_a_row();
   model::Definition describe() const;
@@ -125,9 +126,20 @@ ReadArray ArrayReader::read() {
 /// Is it text as netCDF stores it?
 bool ArrayReader::has_characters() const {
   const int rank = extents_.dims.rank();
-  return is_netcdf() && rank > 0 && type_ == string_type(1) && extents_.dims[rank - 1] != 0 &&
-         extents_.dims[rank - 1] <= most_characters &&
+  return (is_netcdf() || is_text_of_others()) && rank > 0 && type_ == string_type(1) &&
+         extents_.dims[rank - 1] != 0 && extents_.dims[rank - 1] <= most_characters &&
          is_yes(H5Aexists(dataset_, text_attribute), path_);
+}
+
+/// Does a file by netCDF say that its characters are text as Sluice has it?
+bool ArrayReader::is_text_of_others() const {
+  if (file_.log.is_there || !file_.has_netcdf_provenance) {
+    return false;
+  }
+  std::string encoding = read_text_attribute(dataset_, text_attribute).value_or("");
+  std::transform(encoding.begin(), encoding.end(), encoding.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return encoding == "utf-8" || encoding == "utf8" || encoding == "ascii";
 }
 
 void ArrayReader::take_off_characters() {

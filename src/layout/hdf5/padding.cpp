@@ -37,6 +37,9 @@ void Padding::apply(std::vector<StoredVariable>& variables,
   for (const Use& use : uses_) {
     StoredVariable& variable = variables[use.variable];
     model::Dims& shape = variable.definition.shape;
+    if (use.dimension >= shape.rank()) {
+      continue;  // the characters of its text
+    }
     const std::uint64_t held = shape[use.dimension];
     const std::uint64_t length = lengths_.at(use.scale);
     if (held == length) {
