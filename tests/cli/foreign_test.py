@@ -108,6 +108,21 @@ class Foreign(unittest.TestCase):
             with xarray.open_dataset(target, engine="netcdf4") as read:
                 self.assertEqual(read["plain"].values.tolist(), [b"abcd", b"xy"])
 
+    def test_names_that_zarr_cannot_hold_are_left_out(self):
+        source = new_path()
+        names = ("zarr.json", "back\\slash", "group/zarr.json")
+        with h5py.File(source, "w") as file:
+            for name in ("good", *names):
+                file[name] = numpy.arange(3.0)
+        target = new_path(".zarr")
+        result = sluice("convert", source, target)
+        self.assertEqual(result.returncode, DIFFERS, result.stderr)
+        for name in ("zarr.json", "group/zarr.json"):
+            self.assertIn(f"left out: {name} (define {name}: format zarr has", result.stderr)
+        self.assertIn("a backslash", result.stderr)
+        self.assertIn("use format hdf5", result.stderr)
+        self.assertEqual(list(zarr.open_group(target, mode="r").array_keys()), ["good"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -31,6 +31,17 @@ std::uint64_t chunk_bytes(const model::Definition& d) {
 
 }  // namespace
 
+std::string refuse_name(const std::string& name) {
+  if (name.find('\\') != std::string::npos) {
+    return "holds no name with a backslash, which its programs take for a slash";
+  }
+  if (("/" + name + "/").find("/" + std::string(document_name) + "/") != std::string::npos) {
+    return "has documents of its own called " + std::string(document_name) +
+           ", so that no variable or group can be";
+  }
+  return "";
+}
+
 std::string refuse_definition(const model::Definition& definition) {
   if (is_encoded(definition) && chunk_bytes(definition) > most_blosc_bytes) {
     throw Error(Code::unsupported,
@@ -43,12 +54,15 @@ std::string refuse_definition(const model::Definition& definition) {
     throw Error(Code::bad_name, "define " + definition.name +
                                     ": Zarr stores keep the group sluice: choose another name");
   }
-  return "";
+  return refuse_name(definition.name);
 }
 
 std::string refuse_attribute(const model::Attribute& attribute) {
   if (attribute.owner.empty() && attribute.name == "sluice") {
     throw Error(Code::bad_name, "attribute sluice: Zarr stores keep this name: choose another");
+  }
+  if (std::string why = refuse_name(attribute.owner); !why.empty()) {
+    return why;
   }
   const auto* text = std::get_if<std::string>(&attribute.value);
   const auto* texts = std::get_if<std::vector<std::string>>(&attribute.value);
