@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <limits>
 
+#include "commit/publish/damage.hpp"
 #include "commit/tools/fills.hpp"
 #include "commit/tools/unread.hpp"
 #include "compare/diff_report.hpp"
 #include "compare/stored.hpp"
 #include "compare/variable_pair.hpp"
+#include "exec/transport/agree.hpp"
 #include "help.hpp"
 #include "model/clock.hpp"
 #include "text/progress.hpp"
@@ -126,6 +128,7 @@ class Diff {
 
   Task make_task(const std::string& name);
   void compare_structure(Task& task) const;
+  void compare_values(Task& task, const Advance& advance) const;
   static std::uint64_t bytes_of(const Task& task);
   std::vector<model::Attribute> attributes_of(const Input& input) const;
   bool is_of_the_format(const model::Attribute& attribute) const;
@@ -235,6 +238,21 @@ bool Diff::is_of_the_format(const model::Attribute& attribute) const {
          (has_none(a_) || has_none(b_));
 }
 
+/// A variable of another program's file that cannot be read is one, and the others are compared.
+void Diff::compare_values(Task& task, const Advance& advance) const {
+  try {
+    task.result.differences = compare_sides(context_.transport, *task.a, *task.b, task.steps,
+                                            options_.tolerance, advance);
+  } catch (const Error& e) {
+    const bool is_of_others = !a_.written_by_sluice() || !b_.written_by_sluice();
+    if (!is_of_others || !commit::may_be_of_variable(e.code())) {
+      throw;
+    }
+    task.result.structure.push_back("not compared, as it cannot be read: " +
+                                    exec::text_without_rank(e));
+  }
+}
+
 DiffReport Diff::run() {
   const double began_s = model::now_s();
   DiffReport report;
@@ -254,8 +272,7 @@ DiffReport Diff::run() {
   };
   for (Task& task : tasks) {
     if (task.a && task.b) {
-      task.result.differences = compare_sides(context_.transport, *task.a, *task.b, task.steps,
-                                              options_.tolerance, advance);
+      compare_values(task, advance);
     }
     report.variables.push_back(std::move(task.result));
   }
@@ -322,7 +339,8 @@ void add_diff(CLI::App& app, Run& run) {
                "differs from -0.0); with a tolerance (0.0 equals -0.0), if |a - b| <= ABS or\n"
                "|a - b| <= R * max(|a|, |b|). Checksums are not checked: use `sluice verify`.\n"
                "Data of types that Sluice does not read is not compared, but listed; it is a\n"
-               "difference if only one of the files has it.\n"
+               "difference if only one of the files has it. A variable of another program's\n"
+               "file that cannot be read here is a difference, and the others are compared.\n"
                "Exit code: 0 equal, 1 different, 2 bad input.\n",
                R"help(
 Examples:

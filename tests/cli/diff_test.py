@@ -34,6 +34,24 @@ class Diff(unittest.TestCase):
             self.assertEqual((result.returncode, result.stderr), (FINE, ""), result.stdout)
             self.assertIn("\nequal: ", result.stdout)
 
+    def test_a_variable_that_cannot_be_read_is_one(self):
+        names = new_path(), new_path()
+        for number, name in enumerate(names):
+            with h5py.File(name, "w") as file:
+                file["whole"] = numpy.arange(3.0) + number
+                part = file.create_dataset("unknown", (4,), "f8", chunks=(4,), fletcher32=True)
+                part[:] = 1
+                at = part.id.get_chunk_info(0).byte_offset
+            with open(name, "r+b") as file:
+                file.seek(at)
+                file.write(b"\x01")
+        for ranks in (0, 3):
+            report = differ(*names, ranks=ranks)
+            self.assertEqual(report["code"], DIFFERS)
+            [line] = report["variables"]["unknown"]["structure"]
+            self.assertIn("not compared, as it cannot be read: ", line)
+            self.assertEqual(report["variables"]["whole"]["differing"], 3)
+
     def test_two_runs(self):
         with h5py.File(path("spins.h5")) as a, h5py.File(path("shifted.h5")) as b:
             gaps = numpy.abs(a["spins"][()] - b["spins"][()])
