@@ -123,6 +123,27 @@ class Foreign(unittest.TestCase):
         self.assertIn("use format hdf5", result.stderr)
         self.assertEqual(list(zarr.open_group(target, mode="r").array_keys()), ["good"])
 
+    def test_targets_that_are_no_new_file(self):
+        result = sluice("convert", "spins.h5", "-")
+        self.assertEqual(result.returncode, BAD_INPUT)
+        self.assertIn("nothing is written to standard output", result.stderr)
+        folder = os.path.join(os.path.dirname(new_path()), "not", "there")
+        result = sluice("convert", "spins.h5", os.path.join(folder, "x.h5"))
+        self.assertEqual(result.returncode, BAD_INPUT)
+        self.assertIn(f"its folder {folder} does not exist", result.stderr)
+        self.assertNotIn("lease", result.stderr)
+
+    def test_netcdf_classic_is_named(self):
+        source = new_path(".nc")
+        for kind in ("NETCDF3_CLASSIC", "NETCDF3_64BIT_OFFSET", "NETCDF3_64BIT_DATA"):
+            with netCDF4.Dataset(source, "w", format=kind) as file:
+                file.createDimension("x", 2)
+                file.createVariable("v", "f8", ("x",))[:] = 1
+            result = sluice("convert", source, new_path())
+            self.assertEqual(result.returncode, BAD_INPUT)
+            self.assertIn("is netCDF classic", result.stderr)
+            self.assertIn("nccopy -k nc4", result.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -40,8 +40,8 @@ IndexedSet::IndexedSet(const std::string& path, storage::File& file) : path_(pat
   if (catalog->set() == nullptr) {
     throw Error(Code::format, path_ +
                                   ": is one plain file, not the index of a set of parts: "
-                                  "append with strategy shared or serial, without keep "
-                                  "and split");
+                                  "there is nothing to collect; steps are appended with "
+                                  "strategy shared or serial, without keep and split");
   }
   set_ = *catalog->set();
   profile_ = catalog->profile();

@@ -216,8 +216,26 @@ const Format& format_named(const std::string& name) {
   return *found;
 }
 
+namespace {
+
+/// Is it a file of netCDF's own formats of before netCDF-4?
+bool is_classic(storage::File& file) {
+  std::array<std::byte, 4> begin{};
+  const bool is_long = file.read(0, begin) == begin.size();
+  const std::string_view text(reinterpret_cast<const char*>(begin.data()), 3);
+  const auto version = std::to_integer<int>(begin[3]);
+  return is_long && text == "CDF" && (version == 1 || version == 2 || version == 5);
+}
+
+}  // namespace
+
 const Format& format_in(storage::File& file, const std::string& wanted) {
   const Format* found = recognise(file);
+  if (found == nullptr && is_classic(file)) {
+    throw Error(Code::format, file.path() +
+                                  ": is netCDF classic, which is not HDF5: convert it by nccopy -k "
+                                  "nc4 OLD NEW");
+  }
   if (found == nullptr) {
     throw Error(Code::format, file.path() +
                                   ": not an HDF5 file (no signature), and no other format that is "
