@@ -1,4 +1,5 @@
 // plot: a picture of a variable: one step as a field or a line, or its course over the steps.
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -99,7 +100,7 @@ class Plot {
       curve.points.push_back({width * static_cast<double>(i), grid.values[i]});
     }
     set_values_of(grid);
-    frame_.x_title = dimension(0);
+    frame_.x_title = axis(0);
     frame_.y_title = unit();
     frame_.x_high = std::max(1.0, static_cast<double>(shape[0] - 1));
     frame_.x_is_index = true;
@@ -118,8 +119,8 @@ class Plot {
     }
     set_values_of(grid);
     frame_.value_title = unit();
-    frame_.y_title = dimension(rank - 2);
-    frame_.x_title = dimension(rank - 1);
+    frame_.y_title = axis(rank - 2);
+    frame_.x_title = axis(rank - 1);
     frame_.y_high = static_cast<double>(shape[rank - 2]);
     frame_.x_high = static_cast<double>(shape[rank - 1]);
     frame_.x_is_index = true;
@@ -139,6 +140,15 @@ class Plot {
     const auto i = static_cast<std::size_t>(d);
     return i < definition_.dimensions.size() ? printable(definition_.dimensions[i])
                                              : fmt::format("dimension {}", d);
+  }
+  /// The axes count elements, whatever the values of a coordinate variable of that name are.
+  std::string axis(int d) const {
+    const std::string name = dimension(d);
+    const auto& variables = input_.variables();
+    const bool has_values = std::any_of(variables.begin(), variables.end(), [&](const auto& v) {
+      return printable(v.definition.name) == name;
+    });
+    return has_values ? "index of " + name : name;
   }
   std::string unit() const { return printable(unit_of(input_, definition_.name)); }
   void set_values(double least, double most) {
