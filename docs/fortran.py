@@ -17,7 +17,9 @@ HANDED_ON = {"sluice": {"sluice_ticket": "sluice_support", "sluice_version": "sl
                         "sluice_code_name": "sluice_support",
                         "sluice_set_message_handler": "sluice_support",
                         "sluice_read_text": "sluice_text",
-                        "sluice_checkpoint": "sluice_checkpoints"}}
+                        "sluice_checkpoint": "sluice_checkpoints"},
+             "fpio": {"fpio_file": "fpio_values", "file_bwrite": "fpio_values",
+                      "file_bread": "fpio_values"}}
 # Modules whose constants a module hands on.
 CONSTANTS = {"sluice": ["sluice", "sluice_codes"], "fpio": ["fpio"]}
 
@@ -117,7 +119,7 @@ class Page:
 
     def type(self, kind):
         text = f"### Type {kind.name}\n\n```{{fortran}} type({kind.name})\n{prose(kind)}\n```\n\n"
-        source = (self.folder / f"{kind.parent.name}.f90").read_text()
+        source = next(self.folder.glob(f"{kind.parent.name}.[fF]90")).read_text()
         public = [bound for bound in kind.boundprocs if bound.permission == "public"]
         for bound in sorted(public, key=lambda b: re.search(
                 rf"^    (?:procedure|generic), public ::.*\b{b.name}\b", source, re.M).start()):

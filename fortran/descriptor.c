@@ -68,6 +68,21 @@ void read_descriptor(const CFI_cdesc_t* d, struct array* a) {
   }
 }
 
+/* gfortran leaves the strides of an allocatable dummy of any rank, a(..), unset. Elements do not
+ * overlap in Fortran, so that most of what they then are is known to be wrong. */
+static bool has_wrong_strides(const struct array* a) {
+  for (int i = 0; i < a->rank; ++i) {
+    if (a->count[i] > 1 && llabs(a->stride_bytes[i]) < (int64_t)a->element_bytes) return true;
+  }
+  return false;
+}
+
+const char* fault_of_strides(const struct array* a) {
+  if (elements_of(a) == 0 || !has_wrong_strides(a)) return NULL;
+  return "the compiler says that elements of the array overlap, as gfortran does of a whole "
+         "allocatable dummy a(..): hand it on inside select rank";
+}
+
 static bool has_unknown_extent(const struct array* a) { return a->rank > 0 && a->count[0] < 0; }
 
 const char* fault_of_data(const struct array* a) {
@@ -78,6 +93,7 @@ const char* fault_of_data(const struct array* a) {
     return "the data is an assumed-size array, whose last extent is not known: give a section, "
            "such as a(1:n)";
   }
+  if (fault_of_strides(a) != NULL) return fault_of_strides(a);
   if (a->type == 0) {
     return "the data is of a type that files do not have: integer, real and complex of 4 and 8 "
            "bytes, integer of 1 and 2, logical, and character of kind 1";
@@ -86,8 +102,8 @@ const char* fault_of_data(const struct array* a) {
 }
 
 int code_of_fault(const struct array* a) {
-  return a->base != NULL && !has_unknown_extent(a) && a->type == 0 ? SLUICE_ERROR_TYPE_MISMATCH
-                                                                   : SLUICE_ERROR_INVALID_ARGUMENT;
+  const bool is_there = a->base != NULL && !has_unknown_extent(a) && fault_of_strides(a) == NULL;
+  return is_there && a->type == 0 ? SLUICE_ERROR_TYPE_MISMATCH : SLUICE_ERROR_INVALID_ARGUMENT;
 }
 
 int64_t elements_of(const struct array* a) {

@@ -34,6 +34,8 @@ void read_descriptor(const CFI_cdesc_t* d, struct array* a);
  * that is not allocated the extents are undefined. */
 const char* fault_of_data(const struct array* a);
 int code_of_fault(const struct array* a);
+/* Why its strides cannot be right; NULL where they can. */
+const char* fault_of_strides(const struct array* a);
 int64_t elements_of(const struct array* a);
 bool is_dense(const struct array* a);
 /* Whether the library takes the elements as they are; the others are packed. */

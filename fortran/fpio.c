@@ -22,6 +22,17 @@ void sluice_fpio_failed(int code, const char* message, int* stat);
 void sluice_fpio_bwrite(struct fpio_file* fp, const CFI_cdesc_t* values, int* stat);
 void sluice_fpio_bread(struct fpio_file* fp, const CFI_cdesc_t* values, int* stat);
 
+/* Of this thread's last failure, whoever found it. */
+static _Thread_local char last_message[1000];
+
+void sluice_fpio_keep_message(const char* message);
+void sluice_fpio_keep_message(const char* message) {
+  snprintf(last_message, sizeof last_message, "%s", message);
+}
+
+const char* sluice_fpio_message(void);
+const char* sluice_fpio_message(void) { return last_message; }
+
 /* One scalar that is stored as it is, of the types that loops over particles are made of; 0: look
  * closer. */
 static inline int write_quickly(sluice_part* part, const CFI_cdesc_t* values) {
@@ -80,6 +91,7 @@ static const char* look_at(const CFI_cdesc_t* values, struct array* a, int64_t* 
   }
   *count = elements_of(a);
   if (*count != 0 && a->base == NULL) return "the array is not allocated";
+  if (fault_of_strides(a) != NULL) return fault_of_strides(a);
   if (a->type == 0) a->type = wide_type(values);
   if (a->is_text && a->element_bytes == 0) *count = 0;
   if (a->type == 0 && *count != 0) {

@@ -40,22 +40,14 @@ module fpio
   use, intrinsic :: iso_fortran_env, only: int64, real64
   use mpi_f08, only: MPI_Comm, MPI_MODE_RDONLY, MPI_MODE_WRONLY, MPI_MODE_RDWR, MPI_MODE_CREATE, &
     MPI_MODE_EXCL, MPI_MODE_APPEND
-  use sluice_support, only: c_text, f_text, fail, finish, invalid_argument, wrong_state, not_found
+  use fpio_values
+  use sluice_support, only: c_text, f_text, tell => fail, invalid_argument, wrong_state, not_found
   implicit none
   private
   public :: fpio_file, file_dopen, file_bwrite, file_dwrite, file_dread, file_bread, file_dclose
   public :: file_drain
   public :: file_groups, file_at_end, file_message, file_set_text
   public :: MPI_MODE_RDONLY, MPI_MODE_WRONLY, MPI_MODE_CREATE, MPI_MODE_EXCL, MPI_MODE_APPEND
-
-  !> An open file, or one of the parts of one.
-  type, bind(c) :: fpio_file
-    private
-    type(c_ptr) :: part = c_null_ptr
-    type(c_ptr) :: records = c_null_ptr
-    integer(c_int32_t) :: parts = 0
-    integer(c_int32_t) :: number = 0
-  end type fpio_file
 
   !> Opens a file. Collective over `comm`.
   !>
@@ -112,27 +104,6 @@ module fpio
   end interface
 
   interface
-    !> Writes values: copies them into memory, without I/O. Local.
-    !>
-    !> - `values`: a scalar or an array of any kind
-    !> - errors: `over_budget` (there is no memory)
-    subroutine file_bwrite(fp, values, stat) bind(c, name="sluice_fpio_bwrite")
-      import
-      type(fpio_file), intent(inout) :: fp
-      type(*), dimension(..), intent(in) :: values
-      integer(c_int), intent(out), optional :: stat
-    end subroutine
-    !> Copies the next values of the record group out. Local.
-    !>
-    !> - `values`: a scalar or an array, of the type in which they were written
-    !> - errors: `type_mismatch` (names both types), `out_of_bounds` (there are no more)
-    subroutine file_bread(fp, values, stat) bind(c, name="sluice_fpio_bread")
-      import
-      type(fpio_file), intent(inout) :: fp
-      type(*), dimension(..), intent(inout) :: values
-      integer(c_int), intent(out), optional :: stat
-    end subroutine
-
     integer(c_int) function c_open_f(comm, path, mode, options, records) &
         bind(c, name="sluice_records_open_f")
       import
@@ -191,6 +162,13 @@ module fpio
       import
       type(c_ptr), value :: records
     end subroutine
+    subroutine c_keep_message(message) bind(c, name="sluice_fpio_keep_message")
+      import
+      character(kind=c_char), intent(in) :: message(*)
+    end subroutine
+    type(c_ptr) function c_kept_message() bind(c, name="sluice_fpio_message")
+      import
+    end function
     type(c_ptr) function c_last_error(file) bind(c, name="sluice_last_error")
       import
       type(c_ptr), value :: file
@@ -352,7 +330,7 @@ contains
     integer(c_int) :: code
     if (is_unusable(fp, "file_set_text", stat, errmsg)) return
     code = c_set_text(fp(1)%records, c_text(name), c_text(text))
-    call finish(c_null_ptr, code, stat, errmsg)
+    call finish(code, stat, errmsg)
   end subroutine
 
   subroutine dwrite_one(fp, durable, stat, errmsg)
@@ -469,9 +447,12 @@ contains
     integer(c_int64_t) :: groups
     file_groups = 0
     if (present(stat)) stat = 0
-    if (.not. c_associated(fp%records)) return
+    if (.not. c_associated(fp%records)) then
+      call fail(wrong_state, "file_groups: this fpio_file is not open", stat)
+      return
+    end if
     groups = 0
-    call finish(c_null_ptr, c_groups(fp%records, groups), stat)
+    call finish(c_groups(fp%records, groups), stat)
     file_groups = groups
   end function
 
@@ -483,16 +464,19 @@ contains
     integer(c_int32_t) :: yes
     file_at_end = .true.
     if (present(stat)) stat = 0
-    if (.not. c_associated(fp%part)) return
+    if (.not. c_associated(fp%part)) then
+      call fail(wrong_state, "file_at_end: this fpio_file is not open", stat)
+      return
+    end if
     yes = 0
-    call finish(c_null_ptr, c_at_end(fp%part, yes), stat)
+    call finish(c_at_end(fp%part, yes), stat)
     file_at_end = yes /= 0
   end function
 
   !> The message of the last failure. Local.
   function file_message() result(message)
     character(len=:), allocatable :: message
-    message = f_text(c_last_error(c_null_ptr))
+    message = f_text(c_kept_message())
   end function
 
   !> For fpio.c.
@@ -501,5 +485,24 @@ contains
     character(kind=c_char), target, intent(in) :: message(*)
     integer(c_int), intent(out), optional :: stat
     call fail(code, f_text(c_loc(message)), stat)
+  end subroutine
+
+  !> Also for file_message.
+  subroutine fail(code, message, stat, errmsg)
+    integer(c_int), intent(in) :: code
+    character(len=*), intent(in) :: message
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call c_keep_message(c_text(message))
+    call tell(code, message, stat, errmsg)
+  end subroutine
+
+  !> Sets stat and errmsg by the code of a call, or stops.
+  subroutine finish(code, stat, errmsg)
+    integer(c_int), intent(in) :: code
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    if (present(stat)) stat = 0
+    if (code /= 0) call fail(code, f_text(c_last_error(c_null_ptr)), stat, errmsg)
   end subroutine
 end module fpio

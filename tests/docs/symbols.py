@@ -92,9 +92,9 @@ def fortran_names():
         for line in re.findall(r"parameter, public :: (.*)$", text, re.M):
             names |= set(re.findall(r"(\w+) = ", line))
     types = {"sluice_file": "sluice", "sluice_ticket": "sluice_support",
-             "sluice_checkpoint": "sluice_checkpoints", "fpio_file": "fpio"}
+             "sluice_checkpoint": "sluice_checkpoints", "fpio_file": "fpio_values"}
     for kind, module in types.items():
-        text = (ROOT / f"fortran/{module}.f90").read_text()
+        text = next((ROOT / "fortran").glob(f"{module}.[fF]90")).read_text()
         body = text.split(f":: {kind}\n", 1)[1].split("end type", 1)[0]
         for line in re.findall(r"^    (?:procedure|generic), public :: (.*)$", body, re.M):
             names |= {f"{kind}%{n.split('=>')[0].strip()}"
