@@ -344,9 +344,9 @@ Receipt Output::commit(bool is_step, bool is_last) {
       forget_step();
       return {steps_, durable};
     }
-    Puts::check_presence(touched, description_, is_step ? std::optional(steps_) : std::nullopt);
+    check_presence(touched, description_, is_step ? std::optional(steps_) : std::nullopt);
     if (is_step) {
-      Puts::add_empty(touched, description_);
+      add_empty(touched, description_);
     }
     puts_.place(touched, description_, options_.check);
     FileCommit file{is_step, is_last, durable, time_, {}, {}, {}, puts_.blocks()};

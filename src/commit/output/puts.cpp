@@ -274,8 +274,8 @@ void Puts::agree(const Description& description, bool any_join,
   ++number_;
 }
 
-void Puts::check_presence(const std::vector<Touch>& touched, const Description& description,
-                          std::optional<std::uint64_t> step) {
+void check_presence(const std::vector<Touch>& touched, const Description& description,
+                    std::optional<std::uint64_t> step) {
   for (std::uint32_t v = 0; v < touched.size(); ++v) {
     const model::Definition& d = description.definitions()[v];
     if (touched[v].blocks + touched[v].rows + touched[v].joined > 1) {
@@ -293,7 +293,7 @@ void Puts::check_presence(const std::vector<Touch>& touched, const Description& 
   }
 }
 
-void Puts::add_empty(std::vector<Touch>& touched, const Description& description) {
+void add_empty(std::vector<Touch>& touched, const Description& description) {
   for (std::size_t v = 0; v < touched.size(); ++v) {
     Touch& touch = touched[v];
     const bool is_placed = touch.rows || touch.joined;

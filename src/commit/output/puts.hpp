@@ -92,13 +92,6 @@ class Puts {
   /// Counts how often they differed; the same on every rank.
   std::uint64_t number() const noexcept { return number_; }
 
-  /// Local. `step`: of a commit that adds one. Errors invalid_argument and hole, the same on every
-  /// rank.
-  static void check_presence(const std::vector<Touch>& touched, const Description& description,
-                             std::optional<std::uint64_t> step);
-  /// Local. A step in which nothing came to a varying variable has no rows of it.
-  static void add_empty(std::vector<Touch>& touched, const Description& description);
-
   // -- collective ---------------------------------------------------------------------------------
   /// Turns joined rows into blocks, and rows into blocks of their owners; `description` gets the
   /// rows of joined variables. Errors out_of_bounds, overlap and hole, the same on every rank.
@@ -137,5 +130,12 @@ class Puts {
   std::uint64_t checked_number_ = 0;  ///< of those that were checked for overlaps and holes
   std::vector<Touch> touched_;
 };
+
+/// Local. `step`: of a commit that adds one. Errors invalid_argument and hole, the same on every
+/// rank.
+void check_presence(const std::vector<Touch>& touched, const Description& description,
+                    std::optional<std::uint64_t> step);
+/// Local. A step in which nothing came to a varying variable has no rows of it.
+void add_empty(std::vector<Touch>& touched, const Description& description);
 
 }  // namespace sluice::commit
