@@ -68,14 +68,6 @@ void Output::fail(const std::exception_ptr& failure, bool goes_on) noexcept {
   }
 }
 
-bool Output::note_unended() noexcept {
-  const bool is_first = !unended_;
-  if (is_first) {
-    unended_ = {steps_, transport_.rank()};
-  }
-  return is_first;
-}
-
 std::uint32_t Output::define(const model::Definition& definition) {
   std::uint32_t index = 0;
   local([&] {
@@ -444,6 +436,15 @@ void Output::refuse_divergent(bool is_step, bool is_last, bool closes) {
                             "they defined different variables, attributes or row counts");
 }
 
+/// Collective, unless a rank has left, after a commit that failed: some rank closes, and comes to
+/// no other call.
+void Output::close_after(const Error& error) {
+  const bool all_are_here = !exec::ranks_unreachable(error) && !transport_.abandoned();
+  const auto lost = all_are_here ? exec::failure_of([&] { agree_on_the_way(); }) : nullptr;
+  closed_ = true;
+  std::rethrow_exception(lost ? lost : std::make_exception_ptr(error));
+}
+
 Output::Agreed Output::agree_on_touched(bool is_step, bool is_last) {
   // The maximum of a value and of its complement tells whether all ranks have the same.
   constexpr std::int64_t closing = 2;
@@ -480,9 +481,8 @@ Output::Agreed Output::agree_on_touched(bool is_step, bool is_last) {
       refuse_divergent(is_step, is_last, closes);
     }
   } catch (const Error& e) {
-    closed_ = closes;  // ranks that close come to no other call
-    if (closes && !exec::ranks_unreachable(e)) {
-      agree_on_the_way();
+    if (closes) {
+      close_after(e);
     }
     throw;
   }

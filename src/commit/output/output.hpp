@@ -94,7 +94,13 @@ class Output {
   void distrust_memory() noexcept { keeps_earlier_ = false; }
   /// The current step was destroyed without its end, by mistake: close() will fail, on every rank,
   /// after closing. True for the first such step. Local.
-  bool note_unended() noexcept;
+  bool note_unended() noexcept {
+    const bool is_first = !unended_;
+    if (is_first) {
+      unended_ = {steps_, transport_.rank()};
+    }
+    return is_first;
+  }
   /// Does anything that was put, and is not committed, point to memory of the caller? Local.
   bool holds_memory() const noexcept { return puts_.holds_memory(); }
   /// Drops the current step and what was put since the last commit; was there any? Local.
@@ -175,6 +181,7 @@ class Output {
   };
   Agreed agree_on_touched(bool is_step, bool is_last);
   [[noreturn]] void refuse_divergent(bool is_step, bool is_last, bool closes);
+  [[noreturn]] void close_after(const Error& error);
   bool has_work(const std::vector<Touch>& touched, bool is_step, bool is_last) const;
   void agree_on_the_way();
   void recover_here();
