@@ -438,8 +438,8 @@ void add_convert(CLI::App& app, Run& run) {
       "From HDF5 to plain HDF5 everything is kept, links too. Variables and attributes\n"
       "that another format cannot hold are left out and listed; the exit code is 1\n"
       "then, or 0 with --drop. Names of dimensions that it cannot hold beside others\n"
-      "are told, and leave the exit code 0. A format of one variable (npy) takes a FILE that has\n"
-      "one: which of several is meant cannot be said, also not by --drop.\n"
+      "are listed, and leave the exit code 0. A format of one variable (npy) takes a\n"
+      "FILE that has one: which of several is meant cannot be said, also not by --drop.\n"
       "Formats: " +
           layout::format_options(" ") +
           ",\n"
