@@ -76,7 +76,7 @@ def build_fortran(folder: Path) -> None:
     fortran = shlex.split(os.environ.get("FC", "mpifort"))
     c = shlex.split(os.environ.get("CC", "mpicc"))
     objects = []
-    for source in _in_order(sorted(sources.glob("*.f90"))):
+    for source in _in_order(sorted(sources.glob("*.[fF]90"))):
         objects.append(f"{source.stem}_f.o")
         _run([*fortran, "-O2", "-fPIC", "-c", str(source), "-o", objects[-1]], folder)
     for source in sorted(sources.glob("*.c")):

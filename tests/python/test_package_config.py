@@ -27,7 +27,7 @@ def config(tmp_path):
 def test_every_module_is_compiled(config, tmp_path):
     config.build_fortran(tmp_path / "modules")
     made = {file.stem for file in (tmp_path / "modules").glob("*.mod")}
-    assert made == {source.stem for source in (ROOT / "fortran").glob("*.f90")} - {
+    assert made == {source.stem for source in (ROOT / "fortran").glob("*.[fF]90")} - {
         "sluice_open", "sluice_read", "sluice_write"}  # submodules
     assert (tmp_path / "modules" / "libsluice-fortran.a").stat().st_size > 0
 
