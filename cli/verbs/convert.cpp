@@ -416,37 +416,37 @@ Examples:
 
 void add_convert(CLI::App& app, Run& run) {
   const auto verb = std::make_shared<ConvertVerb>();
-  CLI::App* command = add_verb(
-      app, "convert", "write a file in another format or compression",
-      "Writes all variables, attributes, times and fill values of FILE into a new file\n"
-      "TO, and checks every checksum. Without --compress each variable keeps its\n"
-      "compression, if TO can have one; plugins of HDF5 too (HDF5_PLUGIN_PATH).\n"
-      "The ending of TO selects its format; one that belongs to no format is an error.\n"
-      "FILE may be any file that sluice reads, or a file of one of these codes:\n"
-      "VOX-FE: a model becomes a grid of bytes, `material` (z, y, x), displacements\n"
-      "become `displacement` (node, 3), both with a description for ParaView, TO.xdmf.\n"
-      "A TO that ends in .txt or .model is such a text again (txt2hdf5, hdf52txt).\n"
-      "MFDn: a folder of files mfdn_smwf001, ... (one Fortran record for each state)\n"
-      "becomes a tree of vectors; --format mfdn makes such a folder again.\n"
-      "VAMPIRE: a folder (any output mode) becomes a file of spins, or text, xyz, vtu\n"
-      "or vtkhdf by the ending of TO (several frames: one file each, with its number);\n"
-      "--format vampire makes such a folder again, with the same files, or by --mode.\n"
-      "Records with a template (attribute sluice_template): --format lines makes the\n"
-      "texts that the template describes in the folder TO, one file for each part;\n"
-      "FOLDER/x.template makes records of the texts beside it. --format h5md makes a\n"
-      "trajectory of records, in the order of the particles.\n"
-      "From HDF5 to plain HDF5 everything is kept, links too. Variables and attributes\n"
-      "that another format cannot hold are left out and listed; the exit code is 1\n"
-      "then, or 0 with --drop. Names of dimensions that it cannot hold beside others\n"
-      "are listed, and leave the exit code 0. A format of one variable (npy) takes a\n"
-      "FILE that has one: which of several is meant cannot be said, also not by --drop.\n"
-      "Formats: " +
-          layout::format_options(" ") +
-          ",\n"
-          "of the codes: text lines h5md mfdn vampire xyz vtu vtkhdf.\n"
-          "Exit code: 0 done, 1 FILE is damaged or something was left out, 2 bad input,\n"
-          "3 changed outside Sluice.\n",
-      convert_examples);
+  CLI::App* command =
+      add_verb(app, "convert", "write a file in another format or compression",
+               "Writes all variables, attributes, times and fill values of FILE into a new file\n"
+               "TO, and checks every checksum. Without --compress each variable keeps its\n"
+               "compression, if TO can have one; plugins of HDF5 too (HDF5_PLUGIN_PATH).\n"
+               "The ending of TO selects its format; one that belongs to no format is an error.\n"
+               "FILE may be any file that sluice reads, or a file of one of these codes:\n"
+               "VOX-FE: a model becomes a grid of bytes, `material` (z, y, x), displacements\n"
+               "become `displacement` (node, 3), both with a description for ParaView, TO.xdmf.\n"
+               "A TO that ends in .txt or .model is such a text again (txt2hdf5, hdf52txt).\n"
+               "MFDn: a folder of files mfdn_smwf001, ... (one Fortran record for each state)\n"
+               "becomes a tree of vectors; --format mfdn makes such a folder again.\n"
+               "VAMPIRE: a folder (any output mode) becomes a file of spins, or text, xyz, vtu\n"
+               "or vtkhdf by the ending of TO (several frames: one file each, with its number);\n"
+               "--format vampire makes such a folder again, with the same files, or by --mode.\n"
+               "Records with a template (attribute sluice_template): --format lines makes the\n"
+               "texts that the template describes in the folder TO, one file for each part;\n"
+               "FOLDER/x.template makes records of the texts beside it. --format h5md makes a\n"
+               "trajectory of records, in the order of the particles.\n"
+               "From HDF5 to plain HDF5 everything is kept, links too. Variables and attributes\n"
+               "that another format cannot hold are left out and listed; the exit code is 1\n"
+               "then, or 0 with --drop. Names of dimensions that it cannot hold beside others\n"
+               "are listed, and leave the exit code 0. A format of one variable (npy) takes a\n"
+               "FILE that has one: which of several is meant cannot be said, also not by --drop.\n"
+               "Formats: " +
+                   layout::format_options(" ") +
+                   ",\n"
+                   "of the codes: text lines h5md mfdn vampire xyz vtu vtkhdf.\n"
+                   "Exit code: 0 done, 1 FILE is damaged or something was left out, 2 bad input,\n"
+                   "3 changed outside Sluice.\n",
+               convert_examples);
   command->add_option("FILE", verb->file, "what to convert")->required();
   command->add_option("TO", verb->to, "the file to make; must not exist")->required();
   command->add_option("--compress", verb->compress, codec::compressor_names() + "none; +noshuffle");
