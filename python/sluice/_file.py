@@ -587,7 +587,6 @@ class File(OneHandle, Mapping):
         except Error as own:  # what is under way is the better message
             if hasattr(error, "add_note"):  # Python 3.11
                 error.add_note(str(own))
-        self._mark(error)
 
     def _mark(self, error: BaseException) -> None:
         """All ranks have this failure. The file does not refer to it, which refers to the file."""

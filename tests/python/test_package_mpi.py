@@ -216,6 +216,25 @@ def test_no_rank_waits_for_one_that_an_exception_takes_away(folder, place):
     assert time.monotonic() - began < 15
 
 
+@pytest.mark.skipif(RANKS == 1, reason="nobody else is there")
+def test_ranks_that_go_on_hear_that_one_left_in_a_step(folder):
+    began = time.monotonic()
+    last = RANK == RANKS - 1
+    with pytest.raises(ValueError if last else sluice.Error, match="as meant"):
+        with sluice.open(folder / "on.h5", "w", comm=COMM, timeout_s=30) as out:
+            out.define("x", float, (RANKS * EACH, 3), steps=True)
+            try:
+                with out.step():
+                    if last:
+                        raise ValueError("as meant")
+                    out.put("x", mine(0), start=(RANK * EACH, 0))
+            except sluice.Error:
+                pass
+            with out.step():
+                out.put("x", mine(0), start=(RANK * EACH, 0))
+    assert time.monotonic() - began < 15
+
+
 def fail_otherwise(out):
     raise ValueError("as meant")
 

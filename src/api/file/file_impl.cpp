@@ -157,7 +157,7 @@ void FileImpl::abandon(const std::string& why) {
 /// Not by a commit that fails: the others may be in a call of another file, which this rank would
 /// enter later.
 void FileImpl::leave(const std::string& why) noexcept {
-  if (output_ && is_here()) {
+  if (output_ && !output_->closed() && is_here()) {
     exec::abandon(transport_, path_, "the file", why, output_->failure());
   }
 }
@@ -167,6 +167,9 @@ void FileImpl::drop() noexcept {
     return;
   }
   input_.reset();
+  if (output_ && !output_->closed()) {
+    transport_.retain();  // another rank may leave() later
+  }
   output_.reset();
 }
 

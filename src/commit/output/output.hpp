@@ -109,6 +109,8 @@ class Output {
   bool failed_together() noexcept {
     return failed_together_ || (queue() != nullptr && queue()->has_lost_others());
   }
+  /// Closed, by a call of this rank or of another one. Local.
+  bool closed() const noexcept { return closed_; }
   /// Was the last call a step that failed, and took along what was put before it?
   bool lost_earlier() const noexcept { return lost_earlier_; }
 

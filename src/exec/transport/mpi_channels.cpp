@@ -41,8 +41,8 @@ void MpiChannel::give_back(bool is_sound) noexcept {
     return;
   }
   if (home) {
-    std::exchange(home, nullptr)->give_back(slot, is_sound);
-  } else if (is_sound) {
+    std::exchange(home, nullptr)->give_back(*this, is_sound);
+  } else if (is_sound && !is_retained) {
     mpi::comms().free(comm);
   }
 }
@@ -92,7 +92,7 @@ MpiChannel MpiChannels::add(mpi::Comm made, const State& all) {
   if (s == slots || most_uses() < 2) {
     return MpiChannel::alone(made);
   }
-  slots_[s] = {Use::busy, made, 1};
+  slots_[s] = {Use::busy, made, 1, false};
   return {made, 0, tags_per_use - 1, shared_from_this(), static_cast<int>(s)};
 }
 
@@ -110,20 +110,23 @@ void MpiChannels::leave() noexcept {
   const std::lock_guard lock(mutex_);
   has_left_ = true;
   for (Slot& slot : slots_) {
-    if (slot.use == Use::idle && !mpi::comms().is_finalized()) {
+    if (slot.use == Use::idle && !slot.is_retained && !mpi::comms().is_finalized()) {
       mpi::comms().free(slot.comm);
       slot.use = Use::empty;
     }
   }
 }
 
-void MpiChannels::give_back(int slot, bool is_sound) noexcept {
+void MpiChannels::give_back(const MpiChannel& channel, bool is_sound) noexcept {
   const std::lock_guard lock(mutex_);
-  Slot& mine = slots_[static_cast<std::size_t>(slot)];
+  Slot& mine = slots_[static_cast<std::size_t>(channel.slot)];
   mine.use = is_sound ? Use::idle : Use::lost;
+  mine.is_retained |= channel.is_retained;
   if (is_sound && (has_left_ || mine.uses == most_uses())) {
-    mpi::comms().free(mine.comm);
-    mine.use = Use::empty;
+    if (!mine.is_retained) {
+      mpi::comms().free(mine.comm);
+    }
+    mine = {};
   }
 }
 

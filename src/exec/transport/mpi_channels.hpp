@@ -32,8 +32,9 @@ struct MpiChannel {
   int last_tag = 0;
   std::shared_ptr<MpiChannels> home = nullptr;  ///< null: to be freed by its user
   int slot = -1;
-  bool is_lent = false;  ///< to be freed by who lent it, which outlives it
-  int lent = 0;          ///< to how many
+  bool is_lent = false;      ///< to be freed by who lent it, which outlives it
+  int lent = 0;              ///< to how many
+  bool is_retained = false;  ///< never to be freed
 
   /// Of a communicator that is used once.
   static MpiChannel alone(mpi::Comm comm);
@@ -74,13 +75,14 @@ class MpiChannels : public std::enable_shared_from_this<MpiChannels> {
 
  private:
   friend struct MpiChannel;
-  void give_back(int slot, bool is_sound) noexcept;
+  void give_back(const MpiChannel& channel, bool is_sound) noexcept;
 
   enum class Use : std::uint8_t { empty, idle, busy, lost };
   struct Slot {
     Use use = Use::empty;
     mpi::Comm comm;
     int uses = 0;
+    bool is_retained = false;
   };
 
   mutable std::mutex mutex_;

@@ -58,6 +58,8 @@ class MpiCore {
   double limit_waits(double timeout_s) { return std::exchange(options_.timeout_s, timeout_s); }
   static constexpr int max_user_tag() noexcept { return MpiChannel::user_tags - 1; }
   /// The tag that MPI sees for that of a caller.
+  /// The communicator is never freed.
+  void retain() noexcept { channel_.is_retained = true; }
   int tag_of_user(int tag) const noexcept { return channel_.first_tag + tag; }
 
   /// Tags for another transport of the same ranks over the same communicator; empty: all are lent.

@@ -139,6 +139,7 @@ class MpiTransport final : public Transport {
     }
   }
   std::exception_ptr abandoned() const override { return core_->watch().left(); }
+  void retain() noexcept override { core_->retain(); }
 
  private:
   std::unique_ptr<MpiPending> begin(Verb verb, int peer, int tag) {

@@ -126,6 +126,10 @@ class Transport {
   /// The error of a rank that has called it, if this rank has heard of one; else null. It hears
   /// while it waits for, or asks for, messages.
   virtual std::exception_ptr abandoned() const { return nullptr; }
+  /// Local. The ranks did not end together: one may abandon() the transport when this rank has
+  /// destroyed it. MPI must not give the communicator's number to another one, which would receive
+  /// the notice.
+  virtual void retain() noexcept {}
 };
 
 }  // namespace sluice::exec
