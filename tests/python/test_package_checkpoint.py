@@ -158,7 +158,11 @@ def test_others_are_listed_where_the_scratch_folder_is_not(tmp_path):
     for part in (tmp_path / "state.h5.parts").glob("*.h5"):
         part.unlink()  # at home they must be there
     code, text, errors = listed()
-    assert (code, text) == (2, "") and "is missing" in errors, text + errors
+    rows = text.splitlines()[1:]
+    assert (code, errors) == (1, ""), text + errors
+    assert rows[0].split()[:2] == ["3", "2"] and rows[0].endswith(" good"), text
+    assert [row.split()[:2] for row in rows[1:]] == [["?", "1"], ["?", "0"]], text
+    assert all("DAMAGED: " in row and " is not there" in row for row in rows[1:]), text
 
 
 def test_a_damaged_one_is_passed_over(tmp_path):
