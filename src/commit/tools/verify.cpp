@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "codec/checksum.hpp"
 #include "commit/publish/damage.hpp"
@@ -69,6 +70,7 @@ class Verifier {
   bool matches(const Located& located, const Record& record);
   void check_holes(const Located& located, const RecordUnit& unit);
   void check_part(const Located& located, const RecordUnit& unit, const model::Box& part);
+  void note_unreadable(const Error& error, Finding finding);
 
   exec::Transport& transport_;
   Input& input_;
@@ -165,12 +167,7 @@ void Verifier::check_part(const Located& located, const RecordUnit& unit, const 
            std::to_string(others) + " elements that no rank put differ from the fill value", -1});
     }
   } catch (const Error& e) {
-    if (is_of_bytes(e.code())) {
-      findings_.add({order, definition.name, unit.step, part.text(),
-                     "cannot be read: " + bare(e, input_.path()), -1});
-    } else {
-      failure_ = std::current_exception();
-    }
+    note_unreadable(e, {order, definition.name, unit.step, part.text(), "", -1});
   }
 }
 
@@ -185,12 +182,17 @@ void Verifier::check_record(const Located& located, const RecordUnit& unit, std:
       findings_.add({order, name, step, record.box.text(), "does not match its checksum", writer});
     }
   } catch (const Error& e) {
-    if (is_of_bytes(e.code())) {
-      findings_.add({order, name, step, record.box.text(),
-                     "cannot be read: " + bare(e, input_.path()), writer});
-    } else {
-      failure_ = std::current_exception();  // this rank cannot read the file: no verdict
-    }
+    note_unreadable(e, {order, name, step, record.box.text(), "", writer});
+  }
+}
+
+/// What `error`, which is being handled, says of the values of `finding`.
+void Verifier::note_unreadable(const Error& error, Finding finding) {
+  if (is_of_bytes(error.code())) {
+    finding.what = "cannot be read: " + bare(error, input_.path());
+    findings_.add(std::move(finding));
+  } else {
+    failure_ = std::current_exception();  // this rank cannot read the file: no verdict
   }
 }
 
