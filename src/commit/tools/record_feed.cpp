@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <utility>
 
 #include "codec/checksum.hpp"
 #include "codec/plugins.hpp"
@@ -87,7 +86,6 @@ RecordFeed::RecordFeed(Input& input, const std::string& path, const UnitNames* o
   }
   has_records_.resize(variables.size(), false);
   owner_of_fixed_.resize(variables.size(), nobody);
-  is_put_again_.resize(variables.size(), false);
   owner_of_step_.resize(steps_, nobody);
   survey();
   check_times();
@@ -134,9 +132,7 @@ void RecordFeed::survey() {
       }
       const Definition& definition = catalog().variables()[found->second].definition;
       has_records_[found->second] = true;
-      const std::size_t before = std::exchange(owner_of_fixed_[found->second], c);
-      is_put_again_[found->second] =
-          is_put_again_[found->second] || (before != nobody && before != c);
+      owner_of_fixed_[found->second] = c;
       if (is_sound(definition, record)) {
         total_bytes_ += record.box.volume() * definition.type.bytes;
       }
@@ -414,9 +410,7 @@ void RecordFeed::look_for_holes(RecordUnit& unit, std::uint64_t covered) {
   if (!definition.partial || catalog().is_part() || covered >= volume || !holds_data(unit)) {
     return;
   }
-  const bool has_tiles = stored.placeable || !stored.filters.empty();
-  // An earlier commit may have put other elements of a fixed variable.
-  unit.has_holes = has_tiles && (definition.stepped || !is_put_again_[unit.variable]);
+  unit.has_holes = stored.placeable || !stored.filters.empty();
   if (!unit.has_holes) {
     const std::string step = definition.stepped ? ", step " + std::to_string(unit.step) : "";
     add_uncovered(definition.name + step + ": " + std::to_string(volume - covered) + " of its " +

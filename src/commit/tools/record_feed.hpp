@@ -107,7 +107,6 @@ class RecordFeed {
   std::map<std::uint64_t, std::uint32_t> by_hash_;  ///< variables by name hash
   std::vector<bool> has_records_;                   ///< a variable: in any commit?
   std::vector<std::size_t> owner_of_fixed_;         ///< a variable: its last commit
-  std::vector<bool> is_put_again_;                  ///< a variable: has it several commits?
   std::vector<std::size_t> owner_of_step_;          ///< a step: its last commit
   std::set<std::uint64_t> strangers_;  ///< hashes of missing variables that were reported already
   std::uint64_t total_bytes_ = 0;
