@@ -29,10 +29,7 @@ Taken take_newest(exec::Transport& transport, const std::string& path, State& st
     RejectedCheckpoint rejected;
     std::int32_t wrote = 0;
     try {
-      if (const std::string absent = input.absent_part(step); !absent.empty()) {
-        throw Error(Code::not_found, path + ": its part " + absent +
-                                         " is not there, or is not the one that was written");
-      }
+      input.require_parts(step);
       in.get(number, &rejected.number, {}, step);
       taken.last_number = std::max(taken.last_number, rejected.number);
       in.get(writers, &wrote, {}, step);

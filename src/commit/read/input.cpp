@@ -72,6 +72,13 @@ std::string Input::absent_part(std::uint64_t step) const {
   return "";
 }
 
+void Input::require_parts(std::uint64_t step) const {
+  if (const std::string absent = absent_part(step); !absent.empty()) {
+    throw Error(Code::not_found, path() + ": its part " + absent +
+                                     " is not there, or is not the one that the index refers to");
+  }
+}
+
 void Input::keep_order_of(const Input& old) {
   file_.view.keep_order_of(old.file_.view);
   deferred_ = old.deferred_;

@@ -35,11 +35,8 @@ void read_variable(exec::Transport& transport, Input& input, std::uint32_t varia
 /// Collective. What is wrong with a step; "" if nothing is.
 std::string fault_of(exec::Transport& transport, Input& input, std::uint64_t step,
                      std::vector<std::byte>& buffer) {
-  if (const std::string absent = input.absent_part(step); !absent.empty()) {
-    return input.path() + ": its part " + absent +
-           " is not there, or is not the one that the index refers to";
-  }
   try {
+    input.require_parts(step);
     for (std::uint32_t v = 0; v < input.variables().size(); ++v) {
       if (input.variables()[v].definition.stepped) {
         read_variable(transport, input, v, step, buffer);
