@@ -1,8 +1,9 @@
-// Numbers and booleans in texts, and the blanks around them.
+// Numbers and booleans in texts, the blanks around them, and the case of their letters.
 #pragma once
 
 #include <charconv>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -26,6 +27,15 @@ inline std::optional<bool> boolean_in(std::string_view text) {
     return false;
   }
   return std::nullopt;
+}
+
+/// Only of ASCII, in every locale: in a Turkish one tolower() makes no i of an I.
+inline std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return lower;
 }
 
 /// Without the `blanks` at both ends.

@@ -71,12 +71,7 @@ std::string fault_of(std::string_view variable) {
 }  // namespace
 
 std::optional<bool> switch_of(std::string_view word) {
-  std::string lower(word);
-  for (char& letter : lower) {
-    // Not tolower: in a Turkish locale an I is none of ASCII.
-    letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-  }
-  return model::boolean_in(lower);
+  return model::boolean_in(model::lower_case(word));
 }
 
 bool is_switched_on(const char* setting, bool standard) {

@@ -11,6 +11,7 @@
 #include "model/fill.hpp"
 #include "model/fill_attribute.hpp"
 #include "model/kinds.hpp"
+#include "model/number_text.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -136,9 +137,8 @@ bool ArrayReader::is_text_of_others() const {
   if (file_.log.is_there || !file_.has_netcdf_provenance) {
     return false;
   }
-  std::string encoding = read_text_attribute(dataset_, text_attribute).value_or("");
-  std::transform(encoding.begin(), encoding.end(), encoding.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::string encoding =
+      model::lower_case(read_text_attribute(dataset_, text_attribute).value_or(""));
   return encoding == "utf-8" || encoding == "utf8" || encoding == "ascii";
 }
 

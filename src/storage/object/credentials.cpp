@@ -16,15 +16,8 @@ namespace {
 constexpr std::uint64_t most_ini_bytes = 1 << 20;
 constexpr const char* default_region = "us-east-1";
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 bool is_true(const std::string& text) {
-  const std::string word = lower(text);
-  return word == "yes" || word == "true" || word == "1" || word == "on";
+  return model::boolean_in(model::lower_case(text)).value_or(false);
 }
 
 /// One blank between the words, and the name of a profile without its quotes.
@@ -171,7 +164,7 @@ IniSections parse_ini(const std::string& text) {
     if (equals == std::string::npos) {
       continue;
     }
-    const std::string name = lower(std::string(model::trimmed(content.substr(0, equals))));
+    const std::string name = model::lower_case(model::trimmed(content.substr(0, equals)));
     const std::string value(model::trimmed(content.substr(equals + 1)));
     const bool is_below = (line[0] == ' ' || line[0] == '\t') && !above.empty();
     if (!is_below) {

@@ -1,11 +1,11 @@
 #include "storage/object/http.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <ctime>
 #include <mutex>
 
+#include "model/number_text.hpp"
 #include "storage/object/curl_library.hpp"
 
 namespace sluice::storage {
@@ -57,9 +57,7 @@ std::size_t take_header(char* data, std::size_t size, std::size_t count, void* c
   if (colon == std::string::npos || transfer.answer.headers.size() >= most_headers) {
     return line.size();
   }
-  std::string name = line.substr(0, colon);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string name = model::lower_case(line.substr(0, colon));
   const std::size_t first = line.find_first_not_of(" \t", colon + 1);
   const std::size_t last = line.find_last_not_of(" \t\r\n");
   transfer.answer.headers[name] =
