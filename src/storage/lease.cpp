@@ -376,10 +376,8 @@ class Taker {
   }
   [[noreturn]] void fail(int problem) const {
     if (problem == ENOENT) {
-      const std::size_t slash = path_.rfind('/');
-      throw Error(Code::not_found, path_ + ": its folder " +
-                                       (slash == std::string::npos ? "." : path_.substr(0, slash)) +
-                                       " does not exist: create it first");
+      throw Error(Code::not_found,
+                  path_ + ": its folder " + folder_of(path_) + " does not exist: create it first");
     }
     throw system_error(name_, "taking the writer lease", problem);
   }
