@@ -60,7 +60,8 @@ endforeach()
 
 # -- Fortran: compiled modules for this compiler and MPI, sources for any other -------------------
 file(GLOB fortran_sources CONFIGURE_DEPENDS
-  ${CMAKE_SOURCE_DIR}/fortran/*.[fF]90 ${CMAKE_SOURCE_DIR}/fortran/*.[ch])
+  ${CMAKE_SOURCE_DIR}/fortran/*.[fF]90 ${CMAKE_SOURCE_DIR}/fortran/*.inc
+  ${CMAKE_SOURCE_DIR}/fortran/*.[ch])
 install(FILES ${fortran_sources} DESTINATION ${CMAKE_INSTALL_DATADIR}/sluice/fortran
   COMPONENT library)
 if(TARGET sluice_fortran)

@@ -3,7 +3,7 @@
 ! A procedure for each kind, because of gfortran. To a procedure of C it hands an array that an
 ! assignment has allocated, such as `ids = pack(...)`, with strides of chance; to one of Fortran,
 ! right ones. But of a dummy of any type, type(*), that one could not tell the real kinds of 16
-! bytes apart.
+! bytes apart. fpio_values.inc has the two of one kind.
 module fpio_values
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
@@ -105,275 +105,103 @@ module fpio_values
 
 contains
 
-  subroutine bwrite_int8(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    integer(int8), dimension(..), intent(in) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bwrite(fp, values, stat)
-  end subroutine
+#define BWRITE bwrite_int8
+#define BREAD bread_int8
+#define VALUES integer(int8)
+#include "fpio_values.inc"
 
-  subroutine bwrite_int16(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    integer(int16), dimension(..), intent(in) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bwrite(fp, values, stat)
-  end subroutine
+#define BWRITE bwrite_int16
+#define BREAD bread_int16
+#define VALUES integer(int16)
+#include "fpio_values.inc"
 
-  subroutine bwrite_int32(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    integer(int32), dimension(..), intent(in) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bwrite(fp, values, stat)
-  end subroutine
+#define BWRITE bwrite_int32
+#define BREAD bread_int32
+#define VALUES integer(int32)
+#include "fpio_values.inc"
 
-  subroutine bwrite_int64(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    integer(int64), dimension(..), intent(in) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bwrite(fp, values, stat)
-  end subroutine
+#define BWRITE bwrite_int64
+#define BREAD bread_int64
+#define VALUES integer(int64)
+#include "fpio_values.inc"
 
 #ifdef __GFC_INT_16__
-  subroutine bwrite_int128(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    integer(16), dimension(..), intent(in) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bwrite(fp, values, stat)
-  end subroutine
+#define BWRITE bwrite_int128
+#define BREAD bread_int128
+#define VALUES integer(16)
+#include "fpio_values.inc"
 #endif
 
-  subroutine bwrite_real32(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    real(real32), dimension(..), intent(in) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bwrite(fp, values, stat)
-  end subroutine
+#define BWRITE bwrite_real32
+#define BREAD bread_real32
+#define VALUES real(real32)
+#include "fpio_values.inc"
 
-  subroutine bwrite_real64(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    real(real64), dimension(..), intent(in) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bwrite(fp, values, stat)
-  end subroutine
+#define BWRITE bwrite_real64
+#define BREAD bread_real64
+#define VALUES real(real64)
+#include "fpio_values.inc"
 
 #ifdef __GFC_REAL_10__
-  subroutine bwrite_real80(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    real(10), dimension(..), intent(in) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bwrite(fp, values, stat)
-  end subroutine
+#define BWRITE bwrite_real80
+#define BREAD bread_real80
+#define VALUES real(10)
+#include "fpio_values.inc"
 #endif
 
 #ifdef __GFC_REAL_16__
-  subroutine bwrite_real128(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    real(16), dimension(..), intent(in) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bwrite(fp, values, stat)
-  end subroutine
+#define BWRITE bwrite_real128
+#define BREAD bread_real128
+#define VALUES real(16)
+#include "fpio_values.inc"
 #endif
 
-  subroutine bwrite_complex32(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    complex(real32), dimension(..), intent(in) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bwrite(fp, values, stat)
-  end subroutine
+#define BWRITE bwrite_complex32
+#define BREAD bread_complex32
+#define VALUES complex(real32)
+#include "fpio_values.inc"
 
-  subroutine bwrite_complex64(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    complex(real64), dimension(..), intent(in) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bwrite(fp, values, stat)
-  end subroutine
+#define BWRITE bwrite_complex64
+#define BREAD bread_complex64
+#define VALUES complex(real64)
+#include "fpio_values.inc"
 
 #ifdef __GFC_REAL_10__
-  subroutine bwrite_complex80(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    complex(10), dimension(..), intent(in) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bwrite(fp, values, stat)
-  end subroutine
+#define BWRITE bwrite_complex80
+#define BREAD bread_complex80
+#define VALUES complex(10)
+#include "fpio_values.inc"
 #endif
 
 #ifdef __GFC_REAL_16__
-  subroutine bwrite_complex128(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    complex(16), dimension(..), intent(in) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bwrite(fp, values, stat)
-  end subroutine
+#define BWRITE bwrite_complex128
+#define BREAD bread_complex128
+#define VALUES complex(16)
+#include "fpio_values.inc"
 #endif
 
-  subroutine bwrite_logical8(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    logical(1), dimension(..), intent(in) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bwrite(fp, values, stat)
-  end subroutine
+#define BWRITE bwrite_logical8
+#define BREAD bread_logical8
+#define VALUES logical(1)
+#include "fpio_values.inc"
 
-  subroutine bwrite_logical16(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    logical(2), dimension(..), intent(in) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bwrite(fp, values, stat)
-  end subroutine
+#define BWRITE bwrite_logical16
+#define BREAD bread_logical16
+#define VALUES logical(2)
+#include "fpio_values.inc"
 
-  subroutine bwrite_logical32(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    logical(4), dimension(..), intent(in) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bwrite(fp, values, stat)
-  end subroutine
+#define BWRITE bwrite_logical32
+#define BREAD bread_logical32
+#define VALUES logical(4)
+#include "fpio_values.inc"
 
-  subroutine bwrite_logical64(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    logical(8), dimension(..), intent(in) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bwrite(fp, values, stat)
-  end subroutine
+#define BWRITE bwrite_logical64
+#define BREAD bread_logical64
+#define VALUES logical(8)
+#include "fpio_values.inc"
 
-  subroutine bwrite_text(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    character(len=*), dimension(..), intent(in) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bwrite(fp, values, stat)
-  end subroutine
-
-  subroutine bread_int8(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    integer(int8), dimension(..), intent(inout) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bread(fp, values, stat)
-  end subroutine
-
-  subroutine bread_int16(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    integer(int16), dimension(..), intent(inout) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bread(fp, values, stat)
-  end subroutine
-
-  subroutine bread_int32(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    integer(int32), dimension(..), intent(inout) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bread(fp, values, stat)
-  end subroutine
-
-  subroutine bread_int64(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    integer(int64), dimension(..), intent(inout) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bread(fp, values, stat)
-  end subroutine
-
-#ifdef __GFC_INT_16__
-  subroutine bread_int128(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    integer(16), dimension(..), intent(inout) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bread(fp, values, stat)
-  end subroutine
-#endif
-
-  subroutine bread_real32(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    real(real32), dimension(..), intent(inout) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bread(fp, values, stat)
-  end subroutine
-
-  subroutine bread_real64(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    real(real64), dimension(..), intent(inout) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bread(fp, values, stat)
-  end subroutine
-
-#ifdef __GFC_REAL_10__
-  subroutine bread_real80(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    real(10), dimension(..), intent(inout) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bread(fp, values, stat)
-  end subroutine
-#endif
-
-#ifdef __GFC_REAL_16__
-  subroutine bread_real128(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    real(16), dimension(..), intent(inout) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bread(fp, values, stat)
-  end subroutine
-#endif
-
-  subroutine bread_complex32(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    complex(real32), dimension(..), intent(inout) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bread(fp, values, stat)
-  end subroutine
-
-  subroutine bread_complex64(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    complex(real64), dimension(..), intent(inout) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bread(fp, values, stat)
-  end subroutine
-
-#ifdef __GFC_REAL_10__
-  subroutine bread_complex80(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    complex(10), dimension(..), intent(inout) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bread(fp, values, stat)
-  end subroutine
-#endif
-
-#ifdef __GFC_REAL_16__
-  subroutine bread_complex128(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    complex(16), dimension(..), intent(inout) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bread(fp, values, stat)
-  end subroutine
-#endif
-
-  subroutine bread_logical8(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    logical(1), dimension(..), intent(inout) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bread(fp, values, stat)
-  end subroutine
-
-  subroutine bread_logical16(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    logical(2), dimension(..), intent(inout) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bread(fp, values, stat)
-  end subroutine
-
-  subroutine bread_logical32(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    logical(4), dimension(..), intent(inout) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bread(fp, values, stat)
-  end subroutine
-
-  subroutine bread_logical64(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    logical(8), dimension(..), intent(inout) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bread(fp, values, stat)
-  end subroutine
-
-  subroutine bread_text(fp, values, stat)
-    type(fpio_file), intent(inout) :: fp
-    character(len=*), dimension(..), intent(inout) :: values
-    integer(c_int), intent(out), optional :: stat
-    call c_bread(fp, values, stat)
-  end subroutine
+#define BWRITE bwrite_text
+#define BREAD bread_text
+#define VALUES character(len=*)
+#include "fpio_values.inc"
 end module fpio_values
