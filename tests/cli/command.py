@@ -16,6 +16,9 @@ import numpy
 COMMAND = os.environ["SLUICE_COMMAND"]
 MPIEXEC = shlex.split(os.environ["SLUICE_MPIEXEC"])
 FINE, DIFFERS, BAD_INPUT, CHANGED_OUTSIDE = 0, 1, 2, 3
+# How xarray opens what convert makes.
+XARRAY = {".nc": {"engine": "netcdf4"}, ".h5": {"engine": "netcdf4"},
+          ".zarr": {"engine": "zarr", "consolidated": False}}
 
 FOLDER = tempfile.mkdtemp(prefix="sluice-cli-")
 atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
@@ -30,6 +33,14 @@ def sluice(*arguments, ranks=0):
         [*launcher, COMMAND, *map(str, arguments)],
         cwd=FOLDER, capture_output=True, text=True, timeout=120, check=False,
     )
+
+
+def converted(source, *options, ending=".h5", ranks=0):
+    """The new file that convert makes of it."""
+    target = new_path(ending)
+    result = sluice("convert", source, target, *options, ranks=ranks)
+    assert result.returncode == FINE, result.stderr
+    return target
 
 
 def path(name):

@@ -11,7 +11,8 @@ import netCDF4
 import numpy
 import xarray
 
-from command import BAD_INPUT, DIFFERS, FINE, address, copy, flip, new_path, path, said, sluice
+from command import (BAD_INPUT, DIFFERS, FINE, XARRAY, address, converted, copy, flip, new_path,
+                     path, said, sluice)
 
 
 def attributes(item):
@@ -19,36 +20,26 @@ def attributes(item):
             if name not in ("DIMENSION_LIST", "REFERENCE_LIST")}
 
 
-XARRAY = {".nc": {"engine": "netcdf4"}, ".h5": {"engine": "netcdf4"},
-          ".zarr": {"engine": "zarr", "consolidated": False}}
-
-
 class Convert(unittest.TestCase):
-    def converted(self, source, *options, ending=".h5", ranks=0):
-        target = new_path(ending)
-        result = sluice("convert", source, target, *options, ranks=ranks)
-        self.assertEqual(result.returncode, FINE, result.stderr)
-        return target
-
     def test_what_sluice_wrote_stays_equal(self):
         for name in ("spins.h5", "types.h5", "grid.h5"):
             for ranks in (0, 3):
-                target = self.converted(name, "--compress", "deflate:6", ranks=ranks)
+                target = converted(name, "--compress", "deflate:6", ranks=ranks)
                 result = sluice("diff", name, target)
                 self.assertEqual(result.returncode, FINE, result.stdout + result.stderr)
                 self.assertEqual(sluice("verify", target).returncode, FINE)
-                back = self.converted(target, "--compress", "none")
+                back = converted(target, "--compress", "none")
                 self.assertEqual(sluice("diff", name, back).returncode, FINE)
 
     def test_times_and_attributes_stay(self):
-        target = self.converted("spins.h5", "--compress", "deflate:9")
+        target = converted("spins.h5", "--compress", "deflate:9")
         with h5py.File(path("spins.h5")) as before, h5py.File(target) as after:
             self.assertTrue(numpy.array_equal(before["time"][:], after["time"][:]))
             self.assertEqual(attributes(before), attributes(after))
             self.assertEqual(attributes(before["spins"]), attributes(after["spins"]))
 
     def test_what_nccopy_made_of_a_file_is_read(self):
-        source = self.converted("spins.h5", ending=".nc")
+        source = converted("spins.h5", ending=".nc")
         for options in ((), ("-d9",)):
             target = new_path(".nc")
             subprocess.run(["nccopy", *options, source, target], check=True, timeout=60)
@@ -63,8 +54,8 @@ class Convert(unittest.TestCase):
             file["v"] = numpy.arange(3.0)
             file.attrs["periodic"] = True
             file["v"].attrs["closed"] = False
-        kept = self.converted(source, ending=".nc")
-        target = self.converted(kept)
+        kept = converted(source, ending=".nc")
+        target = converted(kept)
         self.assertEqual(sluice("verify", target).returncode, FINE)
         with h5py.File(target) as file:
             self.assertEqual((file.attrs["periodic"], file.attrs["periodic"].dtype), (True, bool))
@@ -76,7 +67,7 @@ class Convert(unittest.TestCase):
         with h5py.File(source, "w") as file:
             file["flags"] = numpy.array([True, False, True])
             file["v"] = numpy.arange(3.0)
-        changed = self.converted(source, ending=".nc")
+        changed = converted(source, ending=".nc")
 
         def make_lists(_, item):
             for name, value in list(item.attrs.items()):
@@ -88,7 +79,7 @@ class Convert(unittest.TestCase):
             self.assertEqual(list(file["flags"].attrs["dtype"]), ["bool"])
             self.assertEqual(list(file["sluice"].attrs["layout"]), ["netcdf4"])
         self.assertEqual(sluice("verify", changed).returncode, FINE)
-        with h5py.File(self.converted(changed)) as file:
+        with h5py.File(converted(changed)) as file:
             self.assertEqual(file["flags"].dtype, bool)
 
     def test_a_format_without_compression_gets_plain_values(self):
@@ -96,9 +87,9 @@ class Convert(unittest.TestCase):
         values = numpy.arange(50000.0)
         with h5py.File(source, "w") as file:
             file.create_dataset("x", data=values, chunks=(5000,), compression="gzip")
-        records = self.converted(source, ending=".rec")
+        records = converted(source, ending=".rec")
         self.assertEqual(sluice("diff", source, records).returncode, FINE)
-        array = numpy.load(self.converted(source, ending=".npy"))
+        array = numpy.load(converted(source, ending=".npy"))
         self.assertTrue(numpy.array_equal(array, values))
         result = sluice("convert", source, new_path(".npy"), "--compress", "deflate:6")
         self.assertEqual(result.returncode, BAD_INPUT)
@@ -111,7 +102,7 @@ class Convert(unittest.TestCase):
             file.createVariable("small", "u1", ("x",))[:] = [255, 1, 2]
             file.createVariable("large", "i8", ("x",))[:] = [2**60 + 1, 2, 3]
         for ending in (".nc", ".h5", ".zarr"):
-            target = self.converted(source, ending=ending)
+            target = converted(source, ending=ending)
             with xarray.open_dataset(target, **XARRAY[ending]) as read:
                 self.assertEqual(read["small"].values.tolist(), [255, 1, 2], ending)
                 self.assertEqual(read["large"].values.tolist(), [2**60 + 1, 2, 3], ending)
@@ -131,11 +122,11 @@ class Convert(unittest.TestCase):
         told = json.loads(result.stdout)["variables"]
         self.assertEqual({v["name"]: v["attributes"] for v in told},
                          {name: {"long_name": "of " + name} for name in ("lat", "lon", "t")})
-        with netCDF4.Dataset(self.converted(source, "--compress", "none", ending=".nc")) as file:
+        with netCDF4.Dataset(converted(source, "--compress", "none", ending=".nc")) as file:
             for number, name in enumerate(("lat", "lon", "t")):
                 self.assertEqual(file[name].long_name, "of " + name)
                 self.assertTrue(numpy.array_equal(file[name][:], values + 100 * number), name)
-        target = self.converted(source, ending=".zarr")
+        target = converted(source, ending=".zarr")
         self.assertEqual(sluice("diff", source, target).returncode, FINE)
         with xarray.open_dataset(source) as before, \
                 xarray.open_dataset(target, **XARRAY[".zarr"]) as after:
@@ -152,7 +143,7 @@ class Convert(unittest.TestCase):
                                       ("double", "f8", -7.25), ("positive", "u4", 2**32 - 2)):
                 file.createVariable(name, dtype, ("x",), fill_value=fill)[:] = [1, 2, fill, 3]
         for ending in (".nc", ".h5", ".zarr"):
-            target = self.converted(source, ending=ending)
+            target = converted(source, ending=ending)
             self.assertEqual(sluice("verify", target).returncode, FINE)
             with xarray.open_dataset(target, **XARRAY[ending]) as read:
                 for name in ("packed", "single", "double", "positive"):
@@ -172,13 +163,13 @@ class Convert(unittest.TestCase):
             with xarray.open_zarr(source, consolidated=False) as before:
                 self.assertEqual(numpy.isnan(before["packed"].values).sum(), 1)
                 for ending in (".nc", ".h5", ".zarr"):
-                    target = self.converted(source, ending=ending)
+                    target = converted(source, ending=ending)
                     self.assertEqual(sluice("verify", target).returncode, FINE)
                     with xarray.open_dataset(target, **XARRAY[ending]) as after:
                         for name in values:
                             self.assertTrue(before[name].equals(after[name]),
                                             (version, ending, name))
-            target = self.converted(source, "--compress", "none", ending=".rec")
+            target = converted(source, "--compress", "none", ending=".rec")
             result = sluice("diff", source, target)
             self.assertIn("different: 0 of", result.stdout)
 
@@ -201,7 +192,7 @@ class Convert(unittest.TestCase):
             made.attrs["units"] = "m"
             file.create_dataset("scalar", data=3.5)
             file.attrs["title"] = "theirs"
-        target = self.converted(source, "--compress", "deflate:9", ending=".nc", ranks=2)
+        target = converted(source, "--compress", "deflate:9", ending=".nc", ranks=2)
         with netCDF4.Dataset(target) as file:
             self.assertTrue(numpy.array_equal(file["deep/x"][:], data))
             self.assertTrue(file["deep/x"].filters()["zlib"])
@@ -229,7 +220,7 @@ class Convert(unittest.TestCase):
             for number, (z, y, x) in enumerate(cells):
                 file.write(f"{number + 1} {grid[z, y, x]} {x + 1} {y + 1} {z + 1}\n")
         for ranks in (0, chance.randrange(2, 4)):
-            target = self.converted(source, "--compress", "deflate:9", "--grid", "20,30,9",
+            target = converted(source, "--compress", "deflate:9", "--grid", "20,30,9",
                                     ending=".nc", ranks=ranks)
             with netCDF4.Dataset(target) as file:
                 self.assertTrue(numpy.array_equal(file["material"][:], grid))
@@ -241,7 +232,7 @@ class Convert(unittest.TestCase):
         source = os.path.join(folder, "voxfe", "o-test.voxfe.model")
         if not os.path.exists(source):
             self.skipTest(f"no {source}: set SLUICE_DATA")
-        target = self.converted(source, "--compress", "deflate:9", ending=".nc")
+        target = converted(source, "--compress", "deflate:9", ending=".nc")
         rows = numpy.loadtxt(source, skiprows=2, dtype=int)
         with netCDF4.Dataset(target) as file:
             grid = file["material"][:]
@@ -260,7 +251,7 @@ class Convert(unittest.TestCase):
                 self.assertIn(word, result.stderr)
         for ending, options in ((".dat", ("--format", "hdf5")), ("", ()), (".hdf5", ()),
                                 (".he5", ()), (".2", ())):
-            target = self.converted("grid.h5", *options, ending=ending)
+            target = converted("grid.h5", *options, ending=ending)
             self.assertTrue(h5py.is_hdf5(target))
 
     def test_names_that_begin_with_a_dot_stay(self):
@@ -270,7 +261,7 @@ class Convert(unittest.TestCase):
             for number, name in enumerate(names):
                 file[name] = numpy.arange(3.0) + number
         for ending in (".zarr", ".icechunk", ".nc"):
-            target = self.converted(source, ending=ending)
+            target = converted(source, ending=ending)
             self.assertEqual(sluice("verify", target).returncode, FINE)
             self.assertEqual(sluice("diff", source, target).returncode, FINE)
 
@@ -280,8 +271,8 @@ class Convert(unittest.TestCase):
             made = file.create_dataset("u", data=numpy.arange(12.0).reshape(3, 4))
             made.dims[0].label, made.dims[1].label = "y", "x"
         for ending in (".nc", ".h5", ".zarr"):
-            middle = self.converted(source, ending=ending)
-            with h5py.File(self.converted(middle)) as file:
+            middle = converted(source, ending=ending)
+            with h5py.File(converted(middle)) as file:
                 self.assertEqual([d.label for d in file["u"].dims], ["y", "x"])
                 self.assertEqual([d[0].name for d in file["u"].dims], ["/y", "/x"])
         theirs = new_path(".nc")
@@ -291,7 +282,7 @@ class Convert(unittest.TestCase):
             file.createVariable("lat", "f8", ("lat",))[:] = [1, 2, 3]
             file.createVariable("t", "f4", ("time", "lat"))[:] = numpy.ones((2, 3))
             file.createVariable("p", "f4", ("lat",))[:] = 5
-        with h5py.File(self.converted(theirs, "--drop")) as file:
+        with h5py.File(converted(theirs, "--drop")) as file:
             self.assertEqual([d.label for d in file["t"].dims], ["time", "lat"])
             self.assertEqual([d[0].name for d in file["p"].dims], ["/lat"])
         # A dimension of time is not that of Sluice's steps: what it is no longer is told.
@@ -315,12 +306,12 @@ class Convert(unittest.TestCase):
             file.createVariable("t", "f4", ("time", "x"))[:] = numpy.arange(12).reshape(4, 3)
         for options in ((), ("--compress", "deflate:3")):
             for ending in (".nc", ".h5", ".zarr"):
-                target = self.converted(source, *options, ending=ending)
+                target = converted(source, *options, ending=ending)
                 self.assertEqual(sluice("verify", target).returncode, FINE)
                 with xarray.open_dataset(source) as before, \
                         xarray.open_dataset(target, **XARRAY[ending]) as after:
                     self.assertTrue(before.equals(after), (ending, after))
-                back = self.converted(target, ending=".nc")
+                back = converted(target, ending=".nc")
                 with xarray.open_dataset(source) as before, xarray.open_dataset(back) as after:
                     self.assertTrue(before.equals(after), (ending, after))
 

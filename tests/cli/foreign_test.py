@@ -9,19 +9,10 @@ import numpy
 import xarray
 import zarr
 
-from command import BAD_INPUT, DIFFERS, FINE, new_path, said, sluice
-
-XARRAY = {".nc": {"engine": "netcdf4"}, ".h5": {"engine": "netcdf4"},
-          ".zarr": {"engine": "zarr", "consolidated": False}}
+from command import BAD_INPUT, DIFFERS, FINE, XARRAY, converted, new_path, said, sluice
 
 
 class Foreign(unittest.TestCase):
-    def converted(self, source, *options, ending=".h5", ranks=0):
-        target = new_path(ending)
-        result = sluice("convert", source, target, *options, ranks=ranks)
-        self.assertEqual(result.returncode, FINE, result.stderr)
-        return target
-
     def test_variables_that_are_shorter_than_their_unlimited_dimension(self):
         """netCDF pads what it reads of them with the fill value; the datasets are shorter."""
         source = new_path(".nc")
@@ -45,14 +36,14 @@ class Foreign(unittest.TestCase):
         result = sluice("dump", source, "given", "--rows", "5:6")
         self.assertIn("[[-1.0  -1.0  -1.0]]", result.stdout, result.stderr)
         for ranks in (0, 3):
-            target = self.converted(source, ending=".nc", ranks=ranks)
+            target = converted(source, ending=".nc", ranks=ranks)
             with netCDF4.Dataset(target) as file:
                 file.set_auto_mask(False)
                 for name in names:
                     self.assertEqual(file[name][:].tolist(), expected[name].tolist(), name)
                     self.assertEqual(file[name].dimensions[-1 if name == "long" else 0], "time")
         for ending in (".h5", ".zarr"):
-            target = self.converted(source, ending=ending)
+            target = converted(source, ending=ending)
             self.assertEqual(sluice("diff", source, target).returncode, FINE)
             with xarray.open_dataset(target, decode_cf=False, **XARRAY[ending]) as read:
                 self.assertEqual(read["cut"].values.tolist(), expected["cut"].tolist())
@@ -80,7 +71,7 @@ class Foreign(unittest.TestCase):
             variable[:] = 1
             variable.setncattr_string("units", "\u00b0C")
             variable.setncattr_string("names", ["a", "b"])
-        group = zarr.open_group(self.converted(source, ending=".zarr"), mode="r")
+        group = zarr.open_group(converted(source, ending=".zarr"), mode="r")
         self.assertEqual(group["v"].attrs["units"], "\u00b0C")
         self.assertEqual(group["v"].attrs["names"], ["a", "b"])
 
@@ -97,7 +88,7 @@ class Foreign(unittest.TestCase):
         result = sluice("dump", source, "text")
         self.assertIn("string[4], 2", result.stdout)
         for ranks in (0, 3):
-            target = self.converted(source, ending=".nc", ranks=ranks)
+            target = converted(source, ending=".nc", ranks=ranks)
             with netCDF4.Dataset(target) as file:
                 file.set_auto_mask(False)
                 self.assertEqual(file["plain"].dimensions, ("s", "len"))
