@@ -29,7 +29,7 @@ Taken take_newest(exec::Transport& transport, const std::string& path, State& st
     RejectedCheckpoint rejected;
     std::int32_t wrote = 0;
     try {
-      input.require_parts(step);
+      commit::require_parts(input, step);
       in.get(number, &rejected.number, {}, step);
       taken.last_number = std::max(taken.last_number, rejected.number);
       in.get(writers, &wrote, {}, step);

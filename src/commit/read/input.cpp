@@ -72,9 +72,9 @@ std::string Input::absent_part(std::uint64_t step) const {
   return "";
 }
 
-void Input::require_parts(std::uint64_t step) const {
-  if (const std::string absent = absent_part(step); !absent.empty()) {
-    throw Error(Code::not_found, path() + ": its part " + absent +
+void require_parts(const Input& input, std::uint64_t step) {
+  if (const std::string absent = input.absent_part(step); !absent.empty()) {
+    throw Error(Code::not_found, input.path() + ": its part " + absent +
                                      " is not there, or is not the one that the index refers to");
   }
 }

@@ -84,8 +84,6 @@ class Input {
   /// The path of a part that the step needs and that is not there for every rank, or is not as the
   /// index knows it; "": they are. The same on every rank. With NeededParts::of_steps.
   std::string absent_part(std::uint64_t step) const;
-  /// Error not_found, which names the absent_part(). Local; the same on every rank.
-  void require_parts(std::uint64_t step) const;
 
   /// Collective; each rank its own box.
   /// `failure`: an error that the caller found with it, which every rank then throws.
@@ -121,5 +119,8 @@ class Input {
   std::vector<GetRequest> deferred_;
   std::exception_ptr deferred_failure_;  ///< the first
 };
+
+/// Error not_found, which names the absent_part(). Local; the same on every rank.
+void require_parts(const Input& input, std::uint64_t step);
 
 }  // namespace sluice::commit

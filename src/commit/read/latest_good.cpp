@@ -36,7 +36,7 @@ void read_variable(exec::Transport& transport, Input& input, std::uint32_t varia
 std::string fault_of(exec::Transport& transport, Input& input, std::uint64_t step,
                      std::vector<std::byte>& buffer) {
   try {
-    input.require_parts(step);
+    require_parts(input, step);
     for (std::uint32_t v = 0; v < input.variables().size(); ++v) {
       if (input.variables()[v].definition.stepped) {
         read_variable(transport, input, v, step, buffer);
