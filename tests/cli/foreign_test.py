@@ -114,6 +114,22 @@ class Foreign(unittest.TestCase):
         self.assertIn("use format hdf5", result.stderr)
         self.assertEqual(list(zarr.open_group(target, mode="r").array_keys()), ["good"])
 
+    def test_names_that_netcdf_cannot_hold_are_left_out(self):
+        source = new_path()
+        with h5py.File(source, "w") as file:
+            for name in ("good", " lead", "-dash", "group/trail "):
+                file[name] = numpy.arange(3.0)
+            file["good"].attrs[" lead"] = 1.0
+        target = new_path(".nc")
+        result = sluice("convert", source, target)
+        self.assertEqual(result.returncode, DIFFERS, result.stderr)
+        for name in (" lead", "-dash", "group/trail "):
+            self.assertIn(f"left out: {name} (define {name}: format netcdf4: ", result.stderr)
+        self.assertIn("attribute  lead", result.stderr)
+        with netCDF4.Dataset(target) as file:
+            self.assertEqual((list(file.variables), list(file.groups)), (["good"], ["sluice"]))
+            self.assertFalse(hasattr(file["good"], " lead"))
+
     def test_targets_that_are_no_new_file(self):
         result = sluice("convert", "spins.h5", "-")
         self.assertEqual(result.returncode, BAD_INPUT)

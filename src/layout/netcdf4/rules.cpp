@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <string_view>
 #include <utility>
 
 #include "model/kinds.hpp"
@@ -69,7 +71,38 @@ namespace {
          "name");
 }
 
+/// "", or what netCDF has against a part of a name. From "NetCDF Names" in the NetCDF User's Guide:
+/// a letter, a digit, an underscore or UTF-8, then anything that is printable.
+std::string fault_of_part(std::string_view part) {
+  const auto byte = [](char c) { return static_cast<unsigned char>(c); };
+  const auto is_control = [&](char c) { return byte(c) < 0x20 || byte(c) == 0x7f; };
+  const unsigned char first = byte(part.front());
+  std::string fault;
+  if (std::any_of(part.begin(), part.end(), is_control)) {
+    fault = "has a control character";
+  } else if (part.back() == ' ') {
+    fault = "ends with a space";
+  } else if (first < 0x80 && std::isalnum(first) == 0 && first != '_') {
+    fault = "begins with neither a letter, a digit nor an underscore";
+  }
+  return fault.empty() ? "" : model::quoted(part) + " " + fault + ": netCDF has no such names";
+}
+
+std::string fault_of_name(std::string_view name) {
+  for (std::size_t at = 0; at < name.size();) {
+    const std::size_t end = std::min(name.find('/', at), name.size());
+    if (std::string fault = fault_of_part(name.substr(at, end - at)); !fault.empty()) {
+      return fault;
+    }
+    at = end + 1;
+  }
+  return "";
+}
+
 void check_names(const Definition& definition) {
+  if (const std::string fault = fault_of_name(definition.name); !fault.empty()) {
+    refuse(Code::unsupported, definition, fault + ": choose another, or use format hdf5");
+  }
   for (const std::string& name : definition.dimensions) {
     try {
       model::check_name(name);
@@ -78,6 +111,9 @@ void check_names(const Definition& definition) {
     }
     if (name.find('/') != std::string::npos) {
       refuse(Code::bad_name, definition, "dimension " + model::quoted(name) + " with a slash");
+    }
+    if (const std::string fault = fault_of_part(name); !fault.empty()) {
+      refuse(Code::bad_name, definition, "dimension " + fault);
     }
     if (name == step_dimension && definition.stepped) {
       refuse_step_dimension(definition);
@@ -183,6 +219,9 @@ void check_attribute(const model::Attribute& attribute) {
                            ": format netcdf4: ";
   if (is_bookkeeping(attribute.name)) {
     throw Error(Code::unsupported, what + "netCDF keeps this name for itself: choose another");
+  }
+  if (const std::string fault = fault_of_name(attribute.name); !fault.empty()) {
+    throw Error(Code::unsupported, what + fault + ": choose another");
   }
   if (attribute.name == "_FillValue") {
     throw Error(Code::unsupported,
