@@ -1,6 +1,7 @@
 #include "records/convert_lines.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "commit/tools/new_file.hpp"
 #include "exec/transport/agree.hpp"
@@ -28,44 +29,80 @@ std::string template_file(const Template& layout) {
 
 }  // namespace
 
+namespace {
+
+/// The texts of all parts, which any rank may continue.
+class NewTexts {
+ public:
+  /// Collective. Creates them.
+  NewTexts(const Context& context, NewFiles& files, const Template& layout, std::uint64_t parts)
+      : context_(context), files_(files), layout_(layout), written_(parts, 0) {
+    exec::together(context.transport, [&] {
+      if (context.is_root()) {  // the first one: with the template there are the texts
+        create(template_file(layout))->write(0, std::as_bytes(std::span(layout.text)));
+      }
+      const auto ranks = static_cast<std::uint64_t>(context.transport.size());
+      const auto rank = static_cast<std::uint64_t>(context.transport.rank());
+      for (std::uint64_t p = rank * parts / ranks; p < (rank + 1) * parts / ranks; ++p) {
+        create(layout.name_of(p));
+      }
+    });
+  }
+
+  /// Local.
+  void append(std::uint64_t part, const std::string& text) {
+    std::int64_t& written = written_[part];
+    context_.storage.open(files_.building(layout_.name_of(part)), storage::Access::read_write)
+        ->write(static_cast<std::uint64_t>(written), std::as_bytes(std::span(text)));
+    written += static_cast<std::int64_t>(text.size());
+  }
+
+  /// Collective. What the ranks have written is known to all of them.
+  void share() { context_.transport.allreduce(written_, exec::Op::max); }
+
+  std::uint64_t bytes() const {
+    return static_cast<std::uint64_t>(
+        std::accumulate(written_.begin(), written_.end(), std::int64_t{0}));
+  }
+
+ private:
+  std::unique_ptr<storage::File> create(const std::string& name) {
+    return context_.storage.open(files_.begin(name), storage::Access::create);
+  }
+
+  const Context& context_;
+  NewFiles& files_;
+  const Template& layout_;
+  std::vector<std::int64_t> written_;  ///< bytes of each part; of those of other ranks, once shared
+};
+
+}  // namespace
+
 commit::Converted convert_to_lines(const Context& context, const std::string& from,
                                    const std::string& folder) {
   RecordLines lines(context, from);
   NewFiles files(context, folder);
-  std::vector<std::string> paths;
-  exec::together(context.transport, [&] {
-    if (context.is_root()) {  // the first one: with the template there are the texts
-      context.storage.open(files.begin(template_file(lines.layout())), storage::Access::create)
-          ->write(0, std::as_bytes(std::span(lines.layout().text)));
-    }
-    for (const std::uint64_t part : lines.own()) {
-      paths.push_back(files.begin(lines.layout().name_of(part)));
-      context.storage.open(paths.back(), storage::Access::create);
-    }
-  });
-  std::vector<std::uint64_t> written(lines.own().size(), 0);
-  std::int64_t bytes = 0;
+  NewTexts texts(context, files, lines.layout(), lines.parts());
   for (std::uint64_t g = 0; g < lines.groups(); ++g) {
     lines.fetch(g);
     exec::together(context.transport, [&] {
-      for (std::size_t i = 0; i < written.size(); ++i) {
+      for (std::size_t i = 0; i < lines.own().size(); ++i) {
         std::string text;
         lines.read(i, [&](const Line& line, const std::vector<Scalar>& values) {
           append_line(line, values, text);
         });
-        if (text.empty()) {
-          continue;
+        if (!text.empty()) {
+          texts.append(lines.own()[i], text);
         }
-        context.storage.open(paths[i], storage::Access::read_write)
-            ->write(written[i], std::as_bytes(std::span(text)));
-        written[i] += text.size();
-        bytes += static_cast<std::int64_t>(text.size());
       }
     });
+    if (lines.moves_after(g)) {
+      texts.share();
+    }
   }
+  texts.share();
   files.finish();
-  context.transport.allreduce({&bytes, 1}, exec::Op::sum);
-  return {lines.parts(), lines.groups(), static_cast<std::uint64_t>(bytes)};
+  return {lines.parts(), lines.groups(), texts.bytes()};
 }
 
 namespace {

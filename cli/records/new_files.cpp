@@ -23,7 +23,7 @@ NewFiles::NewFiles(const Context& context, std::string folder)
 NewFiles::~NewFiles() {
   for (std::size_t i = 0; i < names_.size(); ++i) {
     try {
-      context_.storage.remove(building(i));
+      context_.storage.remove(building(names_[i]));
     } catch (const Error&) {
       continue;  // it was not created; or the next conversion replaces it
     }
@@ -40,7 +40,7 @@ std::string NewFiles::begin(const std::string& name) {
     throw Error(Code::exists, folder_ + "/" + name + ": exists already: choose another folder");
   }
   names_.push_back(name);
-  std::string path = building(names_.size() - 1);
+  std::string path = building(name);
   left_.emplace_back(path);
   if (context_.storage.exists(path)) {
     context_.storage.remove(path);  // of a conversion that was killed
@@ -49,9 +49,8 @@ std::string NewFiles::begin(const std::string& name) {
 }
 
 void NewFiles::take_name() {
-  const std::size_t last = names_.size() - 1;
-  context_.storage.open(building(last), storage::Access::read_write)->sync();
-  context_.storage.rename_new(building(last), path_of(last));
+  context_.storage.open(building(names_.back()), storage::Access::read_write)->sync();
+  context_.storage.rename_new(building(names_.back()), folder_ + "/" + names_.back());
   names_.pop_back();
   left_.pop_back();
 }

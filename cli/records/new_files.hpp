@@ -27,12 +27,14 @@ class NewFiles {
   /// Local. The path of a file of this folder until finish(); nothing is there yet. Error exists if
   /// a file has its name.
   std::string begin(const std::string& name);
+  /// Local. That path, on any rank.
+  std::string building(const std::string& name) const {
+    return folder_ + "/" + name + storage::convert_ending;
+  }
   /// Collective. Syncs the files of all ranks, and names them.
   void finish();
 
  private:
-  std::string path_of(std::size_t i) const { return folder_ + "/" + names_[i]; }
-  std::string building(std::size_t i) const { return path_of(i) + storage::convert_ending; }
   void take_name();
 
   const Context& context_;

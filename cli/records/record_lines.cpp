@@ -1,6 +1,7 @@
 #include "records/record_lines.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "commit/read/input.hpp"
 #include "sluice/error.hpp"
@@ -64,33 +65,35 @@ RecordLines::RecordLines(const Context& context, const std::string& path) : path
                   path + ": has no attribute " + template_name + ", which describes its records");
     }
     layout_ = dialect::lines::parse_template(*text);
-    groups_ = input.steps();
     const std::uint32_t table = input.find("parts");
-    for (std::uint64_t g = 0; g < groups_; ++g) {
-      const std::uint64_t parts = input.shape(table, g)[0];
-      if (g != 0 && parts != parts_) {
-        throw Error(Code::format, path + ": record group " + std::to_string(g) + " has " +
-                                      std::to_string(parts) + " parts, earlier groups have " +
-                                      std::to_string(parts_));
-      }
-      parts_ = parts;
+    for (std::uint64_t g = 0; g < input.steps(); ++g) {
+      parts_of_.push_back(input.shape(table, g)[0]);
+      parts_ = std::max(parts_, parts_of_.back());
     }
   }
-  // As many readers as parts, or a few more, without parts: no reader has two.
+  // As many readers as a group has parts at most, or a few more, without parts: no reader has two.
   const auto ranks = static_cast<std::uint64_t>(context.transport.size());
   const std::uint64_t streams = std::max<std::uint64_t>(1, (parts_ + ranks - 1) / ranks);
-  const std::uint64_t readers = streams * ranks;
-  for (std::uint64_t i = 0; i < streams; ++i) {
-    const std::uint64_t reader = streams * static_cast<std::uint64_t>(context.transport.rank()) + i;
-    if (reader * parts_ / readers != (reader + 1) * parts_ / readers) {
-      own_.push_back(reader * parts_ / readers);
-      streams_.push_back(static_cast<int>(i));
-    }
-  }
-  records_ = open_records(context, path, Mode::read, static_cast<int>(streams));
+  readers_ = streams * ranks;
+  first_reader_ = streams * static_cast<std::uint64_t>(context.transport.rank());
+  constexpr std::uint64_t too_many = std::numeric_limits<int>::max();  // which it refuses
+  records_ = open_records(context, path, Mode::read, static_cast<int>(std::min(streams, too_many)));
 }
 
-void RecordLines::fetch(std::uint64_t group) { records_->fetch(group); }
+void RecordLines::fetch(std::uint64_t group) {
+  own_.clear();
+  streams_.clear();
+  const std::uint64_t parts = parts_of_[group];
+  for (int i = 0; i < records_->parts(); ++i) {
+    const std::uint64_t reader = first_reader_ + static_cast<std::uint64_t>(i);
+    const std::uint64_t part = reader * parts / readers_;
+    if (part != (reader + 1) * parts / readers_) {
+      own_.push_back(part);
+      streams_.push_back(i);
+    }
+  }
+  records_->fetch(group);
+}
 
 void RecordLines::read(std::size_t i, const Visit& visit) {
   const int stream = streams_[i];

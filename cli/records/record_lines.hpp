@@ -21,14 +21,18 @@ std::unique_ptr<detail::RecordsImpl> open_records(const Context& context, const 
 
 class RecordLines {
  public:
-  /// Collective. Error format if the file has no template, or groups with different numbers of
-  /// parts.
+  /// Collective. Error format if the file has no template.
   RecordLines(const Context& context, const std::string& path);
 
   const dialect::lines::Template& layout() const noexcept { return layout_; }
-  std::uint64_t groups() const noexcept { return groups_; }
+  std::uint64_t groups() const noexcept { return parts_of_.size(); }
+  /// The most that a group has: a run that was continued on other ranks has groups of both numbers.
   std::uint64_t parts() const noexcept { return parts_; }
-  /// Numbers of the parts that this rank has, from 0.
+  /// Does the next group have another number of parts, so that they are on other ranks?
+  bool moves_after(std::uint64_t group) const {
+    return group + 1 < groups() && parts_of_[group + 1] != parts_of_[group];
+  }
+  /// Numbers of the parts of the fetched group that this rank has, from 0.
   const std::vector<std::uint64_t>& own() const noexcept { return own_; }
 
   /// Collective. Reads a group into memory.
@@ -42,8 +46,10 @@ class RecordLines {
  private:
   dialect::lines::Template layout_;
   std::string path_;
-  std::uint64_t groups_ = 0;
+  std::vector<std::uint64_t> parts_of_;  ///< each group
   std::uint64_t parts_ = 0;
+  std::uint64_t readers_ = 0;  ///< of all ranks
+  std::uint64_t first_reader_ = 0;
   std::vector<std::uint64_t> own_;
   std::vector<int> streams_;  ///< of each of own_
   std::unique_ptr<detail::RecordsImpl> records_;

@@ -256,6 +256,40 @@ void make_groups(const std::string& path) {
   });
 }
 
+/// continued: records of particles of a run on 3 ranks, continued on 2, then on 5, two groups each.
+void make_continued(const std::string& path) {
+  int step = 0;
+  for (const int parts : {3, 2, 5}) {
+    sluice::Records out(path, step == 0 ? Mode::write : Mode::append, parts);
+    if (step == 0) {
+      out.set_text("sluice_template",
+                   "files %d.traj\n"
+                   "(i6,f10.3,3f8.3,i6) step:int32 time_ps:float64 box_nm:float64(3) n:int32\n"
+                   "*(i6,3f10.5) id:int32 position_nm:float32(3)\n");
+    }
+    for (const int end = step + 2; step < end; ++step) {
+      constexpr int particles = 7;
+      for (int part = 0; part < parts; ++part) {
+        const int first = part * particles / parts;
+        const int count = (part + 1) * particles / parts - first;
+        const std::vector<double> time_and_box{0.5 * step, 8, 8, 8};
+        out.write(step, part);
+        out.write(time_and_box.data(), 4, part);
+        out.write(count, part);
+        for (int i = 0; i < count; ++i) {
+          const int id = first + i + 1;
+          const auto x = static_cast<float>(id) / 2 + static_cast<float>(step) / 8;
+          const std::vector<float> place{x, 2, 3};
+          out.write(id, part);
+          out.write(place.data(), 3, part);
+        }
+      }
+      out.commit();
+    }
+    out.close();
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -275,5 +309,6 @@ int main(int argc, char** argv) {
   make_varying(folder + "/longer.h5", 3);
   make_set(folder + "/set.h5");
   make_groups(folder + "/groups.rec");
+  make_continued(folder + "/continued.rec");
   return 0;
 }

@@ -208,6 +208,40 @@ class Texts(unittest.TestCase):
             told = json.loads(sluice("stats", records, "--json", ranks=ranks).stdout)
             self.assertEqual([group["time_ps"] for group in told], [-1.5, -0.5], ranks)
 
+    def test_a_run_that_was_continued_on_other_ranks(self):
+        """Three ranks, then two, then five, two groups each: each text has its rank's groups."""
+        numbers = [3, 3, 2, 2, 5, 5]
+        texts = [""] * 5
+        for step, parts in enumerate(numbers):
+            for part in range(parts):
+                ids = range(part * 7 // parts + 1, (part + 1) * 7 // parts + 1)
+                texts[part] += f"{step:6}{step / 2:10.3f}" + f"{8:8.3f}" * 3 + f"{len(ids):6}\n"
+                for one in ids:
+                    texts[part] += f"{one:6}{one / 2 + step / 8:10.5f}{2:10.5f}{3:10.5f}\n"
+        places = [[[one / 2 + step / 8, 2, 3] for one in range(1, 8)] for step in range(6)]
+        told = []
+        for ranks in (0, 4):
+            folder, target = new_path(""), new_path()
+            result = sluice("convert", "continued.rec", folder, "--format", "lines", ranks=ranks)
+            self.assertEqual(result.returncode, FINE, result.stderr)
+            self.assertEqual(sorted(os.listdir(folder)),
+                             [*(f"{n}.traj" for n in range(1, 6)), "traj.template"])
+            for part, text in enumerate(texts, 1):
+                with open(os.path.join(folder, f"{part}.traj"), encoding="ascii") as file:
+                    self.assertEqual(file.read(), text, (ranks, part))
+            result = sluice("convert", "continued.rec", target, "--format", "h5md", ranks=ranks)
+            self.assertEqual(result.returncode, FINE, result.stderr)
+            with h5py.File(target) as file:
+                position = file["particles/all/position"]
+                self.assertEqual(position["value"][:].tolist(), places)
+                self.assertEqual(position["time"][:].tolist(), [step / 2 for step in range(6)])
+            result = sluice("stats", "continued.rec", "--json", ranks=ranks)
+            self.assertEqual(result.returncode, FINE, result.stderr)
+            told.append(json.loads(result.stdout))
+            self.assertEqual(told[-1], told[0])
+        self.assertEqual([group["step"] for group in told[0]], list(range(6)))
+        self.assertEqual(sum(told[0][-1]["density_nm3"]["1"]) * 8**3 / 10, 7)
+
     def test_states_that_are_damaged_late_leave_no_files(self):
         folder = new_path("")
         os.makedirs(folder)
