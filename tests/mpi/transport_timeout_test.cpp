@@ -8,6 +8,9 @@
 #include <thread>
 
 #include "exec/transport/mpi_transport.hpp"
+#include "exec/transport/mpi_watch.hpp"
+#include "model/clock.hpp"
+#include "mpi/process.hpp"
 #include "sluice/error.hpp"
 #include "support/transport_conformance.hpp"
 
@@ -296,6 +299,27 @@ TEST_F(Timeouts, a_long_wait_is_said) {
   std::int64_t speakers = is_said ? 1 : 0;
   t_->allreduce({&speakers, 1}, exec::Op::sum);
   EXPECT_GE(speakers, t_->size() > 1 ? 1 : 0);
+}
+
+// A wait that ends while it is asked for whom says nothing: the next one is said, and only one.
+TEST_F(Timeouts, a_wait_that_is_not_said_leaves_the_next_to_be_said) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  exec::MpiWatch watch(mpi::take(comm), 1, quick());
+  const auto said = [&](bool is_done) {
+    testing::internal::CaptureStderr();
+    watch.say_missing([&] { return is_done; }, [&] { return exec::Place{.peers = {last_}}; },
+                      model::now_s());
+    return testing::internal::GetCapturedStderr();
+  };
+  if (t_->rank() != last_) {
+    EXPECT_EQ(said(true), "");
+    const std::string expected = " s in barrier for rank(s) " + std::to_string(last_);
+    const std::string line = said(false);
+    EXPECT_TRUE(contains(line, expected)) << line;
+    EXPECT_EQ(said(false), "");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 TEST_F(Timeouts, different_collectives_are_found_before_the_limit) {

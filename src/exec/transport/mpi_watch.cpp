@@ -73,7 +73,7 @@ void MpiWatch::expire(const std::function<bool()>& done, const Here& here, doubl
 
 void MpiWatch::say_missing(const std::function<bool()>& done, const Here& here, double started_s) {
   const double waited = model::now_s() - started_s;
-  if (std::exchange(has_said_, true) || ask_until(done, here)) {
+  if (has_said_ || ask_until(done, here)) {
     return;
   }
   const Verdict verdict = diagnose_missing_ranks(rank_, here(), reports_, waited);
@@ -82,6 +82,7 @@ void MpiWatch::say_missing(const std::function<bool()>& done, const Here& here, 
   }
   const bool is_lowest = reports_.empty() || reports_.begin()->first > rank_;
   if (!verdict.missing.empty() && is_lowest && (reports_.empty() || rank_ < most_speakers)) {
+    has_said_ = true;
     storage::say((options_.name.empty() ? "" : options_.name + ": ") + verdict.facts +
                  " so far: all ranks of the communicator must make the same collective calls; the "
                  "wait ends after timeout_s");

@@ -49,7 +49,7 @@ class MpiWatch {
   void expire(const std::function<bool()>& done, const Here& here, double started_s);
 
   /// The same before the limit: says, on one rank or a few, for which ranks it waits. Throws if the
-  /// ranks wait in different calls. Only once.
+  /// ranks wait in different calls. Each rank says one line at most.
   void say_missing(const std::function<bool()>& done, const Here& here, double started_s);
 
   /// Makes all transports of the watch unusable, notifies the other ranks and throws.
