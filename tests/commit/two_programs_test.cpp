@@ -158,6 +158,7 @@ TEST_F(TwoPrograms, TheJournalOfAFileThatWasMovedAsideStays) {
     ASSERT_TRUE(fs::exists(kept));
     EXPECT_NE(said.find(kept), std::string::npos) << said;
     EXPECT_NE(said.find("sluice recover"), std::string::npos) << said;
+    EXPECT_NE(said.find("remove it only if that file is not wanted"), std::string::npos) << said;
     fs::rename(kept, commit::journal_path(old));
     commit::recover_unattended(*storage_, old, false);
     expect_steps(old, 3);
@@ -165,6 +166,27 @@ TEST_F(TwoPrograms, TheJournalOfAFileThatWasMovedAsideStays) {
       fs::remove_all(entry.path());
     }
   }
+}
+
+TEST_F(TwoPrograms, TheAdviceAboutAJournalBesideAnotherFileKeepsItsSteps) {
+  leave(3);
+  const std::string old = scratch_ / "left/old.h5";
+  const std::string journal = commit::journal_path(left());
+  fs::rename(left(), old);
+  fs::rename(journal, journal + ".mine");
+  for (const std::uint64_t steps : {1, 3}) {  // a file that is shorter, and one that is not
+    write(left(), Mode::write, 5, steps);
+    fs::copy_file(journal + ".mine", journal);
+    const Error error = error_of([&] { commit::recover_unattended(*storage_, left(), false); });
+    EXPECT_EQ(error.code(), steps == 1 ? Code::truncated : Code::changed_outside) << error.what();
+    const std::string advice = error.what();
+    EXPECT_NE(advice.find("rename it to the new name of that file"), std::string::npos) << advice;
+    EXPECT_NE(advice.find("remove it only if these steps are not wanted"), std::string::npos);
+    fs::remove(journal);
+  }
+  fs::rename(journal + ".mine", commit::journal_path(old));
+  commit::recover_unattended(*storage_, old, false);
+  expect_steps(old, 3);
 }
 
 TEST_F(TwoPrograms, OneThatHoldsNothingIsNotKept) {

@@ -53,6 +53,14 @@ bool is_of_journal(storage::File& file, const Superblock& superblock, JournalRun
   return is_either(now, before, journal.after(piece, new_bytes));
 }
 
+/// For the text of an error about a file that its journal does not fit.
+std::string advice_on_journal(const std::string& path) {
+  return ". The last steps may be in " + journal_path(path) +
+         " alone: if the file that it belongs to was moved, rename it to the new name of that file "
+         "with .sluice-journal behind it, and run sluice recover on that file; remove it only if "
+         "these steps are not wanted";
+}
+
 }  // namespace
 
 InPlace examine(storage::File& file, JournalRuns& journal) {
@@ -64,12 +72,17 @@ InPlace examine(storage::File& file, JournalRuns& journal) {
     std::vector<std::byte> now = read_piece(file, piece);
     const bool is_done = std::ranges::equal(now, journal.after(piece, buffer));
     if (!is_done && !is_of_journal(file, superblock, journal, piece, now)) {
-      throw Error(Code::changed_outside,
-                  file.path() + ": the journal beside it does not match: bytes at offset " +
-                      std::to_string(piece.offset) +
-                      " are neither those before nor those after the last commit. The file was "
-                      "changed by another program, or replaced. Nothing was changed; remove " +
-                      journal_path(file.path()) + " to keep the file as it is");
+      throw Error(
+          Code::changed_outside,
+          file.path() + ": the journal beside it does not match: bytes at offset " +
+              std::to_string(piece.offset) +
+              " are neither those before nor those after the last commit. The file was "
+              "changed by another program, or replaced. Nothing was changed. The last steps "
+              "may be in " +
+              journal_path(file.path()) +
+              " alone: if the file that it belongs to was moved, rename it to the new name "
+              "of that file with .sluice-journal behind it, and run sluice recover on that "
+              "file; remove it only if these steps are not wanted");
     }
     if (!is_done && piece.run != last_changed) {
       ++result.changed;
@@ -79,7 +92,8 @@ InPlace examine(storage::File& file, JournalRuns& journal) {
   if (file.size() < journal.end()) {
     throw Error(Code::truncated, file.path() + ": is shorter than its last durable commit (" +
                                      std::to_string(file.size()) + " of " +
-                                     std::to_string(journal.end()) + " bytes)");
+                                     std::to_string(journal.end()) + " bytes), or is another file" +
+                                     advice_on_journal(file.path()));
   }
   return result;
 }
