@@ -63,11 +63,13 @@ std::unique_ptr<Output> open_output(exec::Transport& transport, storage::Storage
     reason = std::move(files.reason);
   }
   std::unique_ptr<Output> output;
-  if (has_parts || plan::writes_parts(chosen.strategy)) {
-    output = std::make_unique<PartsOutput>(transport, storage, path, opening, chosen);
-  } else {
-    output = std::make_unique<SingleOutput>(transport, storage, place, opening, chosen);
-  }
+  exec::for_file(path, [&] {
+    if (has_parts || plan::writes_parts(chosen.strategy)) {
+      output = std::make_unique<PartsOutput>(transport, storage, path, opening, chosen);
+    } else {
+      output = std::make_unique<SingleOutput>(transport, storage, place, opening, chosen);
+    }
+  });
   output->report().explain_files(std::move(reason));
   return output;
 }

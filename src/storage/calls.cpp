@@ -7,6 +7,7 @@
 #include <string_view>
 #include <sys/resource.h>
 #include <system_error>
+#include <unistd.h>
 
 namespace sluice::storage {
 
@@ -19,9 +20,6 @@ const char* remedy(int error_number) {
       return "check that the file and its folder exist";
     case EEXIST:
       return "choose another name or remove the old file";
-    case EACCES:
-    case EPERM:
-      return "check the permissions of the file and its folder";
     case EROFS:
       return "choose a folder that can be written";
     case ENOSPC:
@@ -48,6 +46,14 @@ const char* remedy(int error_number) {
     default:
       return "";
   }
+}
+
+/// For the user to whom `path` was denied: which folder it is in, and what he may not do there.
+std::string permission_remedy(const std::string& path) {
+  const std::string folder = folder_of(path);
+  const bool may_write = ::access(folder.c_str(), W_OK | X_OK) == 0;
+  return "check the permissions of the file and its folder " + folder +
+         (may_write ? "" : ", in which this user may not create, rename or remove files");
 }
 
 /// No component of it is empty (but the first), "." or "..".
@@ -158,9 +164,10 @@ Code code_of_errno(int error_number) noexcept {
 Error system_error(const std::string& path, const std::string& what, int error_number) {
   std::string text =
       path + ": " + what + " failed: " + std::generic_category().message(error_number);
-  if (const char* help = remedy(error_number); *help != '\0') {
-    text += ": ";
-    text += help;
+  const bool is_denied = error_number == EACCES || error_number == EPERM;
+  const std::string help = is_denied ? permission_remedy(path) : remedy(error_number);
+  if (!help.empty()) {
+    text += ": " + help;
   }
   return Error(code_of_errno(error_number), text);
 }

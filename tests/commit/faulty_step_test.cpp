@@ -10,6 +10,7 @@
 
 #include "api/file/file_impl.hpp"
 #include "commit/read/input.hpp"
+#include "storage/scratch.hpp"
 #include "support/faulty_storage.hpp"
 #include "support/local_transport.hpp"
 #include "support/memory_storage.hpp"
@@ -127,12 +128,52 @@ std::size_t run_with(const std::string& strategy, const storage::Rule& rule) {
   }
   for (const std::string& text : ground.stories[0]) {
     EXPECT_NE(text.find(path), std::string::npos) << text;
+    const std::size_t temporary = text.find("sluice-new: ");
+    EXPECT_EQ(temporary, text.find("sluice-new: rename to ")) << text;
   }
   expect_golden(ground);
   return ground.stories[0].size();
 }
 
 class Faulty : public testing::TestWithParam<const char*> {};
+
+TEST(FaultyStep, AStepThatIsLeftOutIsSaidWithTheNameOfItsFile) {
+  Ground ground;
+  ground.faults->add({.call = Call::preallocate, .path_part = path, .error_number = ENOSPC});
+  std::string said;
+  set_message_handler([&](const std::string& text) { said += text; });
+  exec::run_local(1, 1, [&](exec::Transport& transport) {
+    Options options = options_of("serial");
+    options.on_error = OnError::skip_step;
+    File out(detail::open_on(transport, ground.faulty, path, Mode::write, options));
+    const Variable v = out.define<double>("v", shape, {.steps = true});
+    Step step = out.begin_step();
+    Giver<double>().put(step, v, 0, shape, whole_box(shape));
+    EXPECT_TRUE(step.end().skipped());
+    out.close();
+  });
+  set_message_handler(nullptr);
+  EXPECT_NE(said.find("left out: rank 0: run.h5: reservation"), std::string::npos) << said;
+}
+
+TEST(FaultyStep, ACloseThatFailsSaysWhatBecomesOfTheValues) {
+  for (const Call call : {Call::preallocate, Call::rename}) {
+    Ground ground;
+    ground.faults->add({.call = call, .path_part = path, .error_number = EACCES});
+    exec::run_local(1, 1, [&](exec::Transport& transport) {
+      File out(detail::open_on(transport, ground.faulty, path, Mode::write, options_of("serial")));
+      const Variable v = out.define<double>("v", shape);
+      Giver<double> giver;
+      giver.put(out, v, 0, shape, whole_box(shape));
+      const Error error = storage::error_of([&] { out.close(); });
+      EXPECT_EQ(error.code(), Code::permission);
+      EXPECT_NE(std::string(error.what()).find("what was put after the last commit is not in"),
+                std::string::npos)
+          << error.what();
+    });
+    EXPECT_FALSE(ground.memory->exists(path));
+  }
+}
 
 TEST_P(Faulty, ARunGoesOnAfterAnyCallHasFailed) {
   const std::string strategy = GetParam();

@@ -103,5 +103,16 @@ TEST(Agree, AFileIsNamedOnce) {
   EXPECT_EQ(named("no", -1), "/data/run/out.h5: no");
 }
 
+TEST(Agree, AFileThatIsBeingMadeHasTheNameThatItGets) {
+  const auto named = [](const std::string& text) {
+    return std::string(exec::naming_file({Code::io, text}, "run/out.h5").what());
+  };
+  EXPECT_EQ(named("run/out.h5.sluice-new: write failed"), "run/out.h5: write failed");
+  EXPECT_EQ(named("run/out.h5: part out.h5.parts/0.h5.sluice-new: sync failed: x.sluice-new: y"),
+            "run/out.h5: part out.h5.parts/0.h5: sync failed: x: y");
+  const std::string rename = "run/out.h5.sluice-new: rename to run/out.h5 failed";
+  EXPECT_EQ(named(rename), rename);
+}
+
 }  // namespace
 }  // namespace sluice::test

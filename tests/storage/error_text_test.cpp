@@ -62,6 +62,20 @@ TEST(ErrorText, PermissionsAreNamed) {
   EXPECT_EQ(error.code(), Code::permission);
 }
 
+TEST(ErrorText, ADeniedCallNamesTheFolderAndWhatIsMissing) {
+  Scratch scratch;
+  const auto text = [](const std::string& path) {
+    return std::string(system_error(path, describe(Call::create), EACCES).what());
+  };
+  const std::string denied =
+      "/x: create failed: Permission denied: check the permissions of the "
+      "file and its folder ";
+  EXPECT_EQ(text(scratch / "x"), scratch.folder() + denied + scratch.folder());
+  const std::string none = scratch / "none";
+  EXPECT_EQ(text(none + "/x"),
+            none + denied + none + ", in which this user may not create, rename or remove files");
+}
+
 TEST(ErrorText, CodesOfErrno) {
   const std::pair<int, Code> expected[] = {
       {ENOENT, Code::not_found}, {EEXIST, Code::exists},    {EACCES, Code::permission},

@@ -6,7 +6,6 @@
 
 #include "model/convert.hpp"
 #include "model/round_up.hpp"
-#include "sluice/error.hpp"
 
 namespace sluice::commit {
 
@@ -72,6 +71,25 @@ void EarlierPuts::add(std::span<model::Block> blocks, std::span<exec::Rows> rows
 void EarlierPuts::forget() noexcept {
   memory_.clear();
   held_bytes_ = 0;
+}
+
+Error lost_with_step(const Error& error) {
+  return {error.code(),
+          std::string(error.what()) +
+              "; what was put before the step is not in the file either: put it again",
+          error.rank()};
+}
+
+Error lost_at_close(const Error& error) {
+  const bool is_storage = error.code() == Code::no_space || error.code() == Code::io ||
+                          error.code() == Code::permission;
+  return is_storage ? Error(error.code(),
+                            std::string(error.what()) +
+                                "; what was put after the last commit is not in the file: call "
+                                "flush() before the close, after whose error "
+                                "it can be put again",
+                            error.rank())
+                    : error;
 }
 
 }  // namespace sluice::commit

@@ -14,6 +14,7 @@
 #include "exec/rows/row_scatter.hpp"
 #include "model/block.hpp"
 #include "model/definition.hpp"
+#include "sluice/error.hpp"
 
 namespace sluice::commit {
 
@@ -32,5 +33,10 @@ class EarlierPuts {
   std::uint64_t held_bytes_ = 0;
   std::vector<std::unique_ptr<std::byte[]>> memory_;
 };
+
+/// `error` of a step: what was put before it is not kept.
+Error lost_with_step(const Error& error);
+/// `error` of the commit of a close: if it is of the storage, what becomes of what was put.
+Error lost_at_close(const Error& error);
 
 }  // namespace sluice::commit

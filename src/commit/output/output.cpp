@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <utility>
 
 #include "exec/transport/agree.hpp"
 #include "exec/transport/disagree.hpp"
@@ -239,10 +238,7 @@ void Output::keep_earlier(const Error& error) {
   forget_step();
   lost_earlier_ = state[0] != 0;
   if (lost_earlier_) {
-    throw Error(error.code(),
-                std::string(error.what()) +
-                    "; what was put before the step is not in the file either: put it again",
-                error.rank());
+    throw lost_with_step(error);
   }
 }
 
@@ -276,7 +272,7 @@ Receipt Output::commit_or_skip() {
       throw;
     }
     failed_together_ = false;
-    return {steps_, false, e.what()};
+    return {steps_, false, exec::naming_file(e, path_).what()};
   }
 }
 
@@ -295,7 +291,11 @@ void Output::close() {
     throw Error(Code::wrong_state, path_ + ": close: end the step first");
   }
   together([&] {
-    commit(false, true);
+    try {
+      commit(false, true);
+    } catch (const Error& e) {
+      throw broken() ? e : lost_at_close(e);
+    }
     agree_on_the_way();
     finish();
   });

@@ -1,10 +1,12 @@
 #include "exec/transport/agree.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "model/bytes.hpp"
+#include "storage/endings.hpp"
 
 namespace sluice::exec {
 
@@ -20,7 +22,26 @@ Error naming_rank(const Error& e, int rank) {
   return {e.code(), rank_prefix(rank) + text_without_rank(e), rank};
 }
 
-Error naming_file(const Error& e, const std::string& path) {
+namespace {
+
+/// Under its temporary name nobody looks for a file that is being made, unless it kept that.
+std::string without_new_ending(std::string text) {
+  const std::string_view ending = storage::new_ending;
+  for (std::size_t at = text.find(ending); at != std::string::npos; at = text.find(ending, at)) {
+    const auto rest = std::string_view(text).substr(at + ending.size());
+    if (rest.starts_with(": ") && !rest.starts_with(": rename to ")) {
+      text.erase(at, ending.size());
+    } else {
+      at += ending.size();
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+Error naming_file(const Error& given, const std::string& path) {
+  const Error e(given.code(), without_new_ending(given.what()), given.rank());
   const std::string text = e.what();
   const std::string bare = text_without_rank(e);
   // A relative path names it as well as the absolute one.

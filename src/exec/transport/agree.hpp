@@ -68,7 +68,8 @@ std::string rank_prefix(int rank);
 std::string text_without_rank(const Error& e);
 /// `e` as an error of `rank`, which its text names in front.
 Error naming_rank(const Error& e, int rank);
-/// `e`, with the file name added after the rank if its text does not contain it.
+/// `e`, with the file name added after the rank if its text does not contain it. A file that is
+/// still made under a temporary name is called by the name that it gets.
 Error naming_file(const Error& e, const std::string& path);
 
 /// Transport::abandon() with `met`, an error that the other ranks have not heard of; without one
