@@ -10,7 +10,7 @@ from ford.fortran_project import Project
 from ford.settings import ProjectSettings
 
 # Module, and where its head and its public names are.
-MODULES = {"sluice": "sluice.f90", "fpio": "fpio.f90"}
+MODULES = {"sluice": "sluice.F90", "fpio": "fpio.f90"}
 # What a module hands on from others: its name, the module that has it.
 HANDED_ON = {"sluice": {"sluice_ticket": "sluice_support", "sluice_version": "sluice_support",
                         "sluice_mpi_library": "sluice_support",

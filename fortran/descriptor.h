@@ -1,7 +1,7 @@
 /* What an assumed-rank dummy (type(*), dimension(..)) of Fortran holds, as the C interface wants
  * it.
  *
- * Built with the Fortran compiler's own ISO_Fortran_binding.h, as sluice.f90 is built by that
+ * Built with the Fortran compiler's own ISO_Fortran_binding.h, as sluice.F90 is built by that
  * compiler: descriptors differ between compilers. Dimensions are reversed (Fortran's first is the
  * fastest, C's the last), and array sections keep their strides.
  */

@@ -271,7 +271,7 @@ module sluice_c
       character(kind=c_char), intent(in) :: name(*)
       integer(c_int), value :: length, starts
       type(*), dimension(..), intent(in), asynchronous :: data
-      integer(c_int64_t), intent(in) :: start(*)
+      integer(c_int64_t), intent(in), optional :: start(*)
       integer(c_int32_t), value :: allow_overflow, in_place
     end function
     integer(c_int) function c_get(file, cache, name, length, data, starts, start, step, &
@@ -282,7 +282,7 @@ module sluice_c
       character(kind=c_char), intent(in) :: name(*)
       integer(c_int), value :: length, starts
       type(*), dimension(..), intent(inout) :: data
-      integer(c_int64_t), intent(in) :: start(*)
+      integer(c_int64_t), intent(in), optional :: start(*)
       integer(c_int64_t), value :: step
       integer(c_int32_t), value :: allow_overflow, deferred
     end function

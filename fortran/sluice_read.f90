@@ -4,32 +4,6 @@ submodule(sluice) sluice_read
 
 contains
 
-  module procedure get_64
-    integer(c_int) :: code
-    integer(c_int64_t), parameter :: none(1) = 0
-    integer(c_int32_t) :: overflow, later
-    overflow = 0
-    if (present(allow_overflow)) overflow = merge(1, 0, allow_overflow)
-    later = 0
-    if (present(deferred)) later = merge(1, 0, deferred)
-    if (present(start)) then
-      code = c_get(self%handle, self%cache, name, len(name), data, size(start), start, &
-        c_step(step), overflow, later)
-    else
-      code = c_get(self%handle, self%cache, name, len(name), data, -1, none, c_step(step), &
-        overflow, later)
-    end if
-    call report(self%handle, self%path, code, stat, errmsg)
-  end procedure
-
-  module procedure get_32
-    integer(int64) :: wide(most_dimensions)
-    integer :: dimensions
-    dimensions = min(size(start), most_dimensions)
-    wide(:dimensions) = start(:dimensions)
-    call get_64(self, name, data, wide(:dimensions), step, allow_overflow, deferred, stat, errmsg)
-  end procedure
-
   module procedure perform_gets
     if (is_missing(self%handle, self%path, stat, errmsg)) return
     call finish(self%handle, c_perform_gets(self%handle), stat, errmsg)
@@ -239,13 +213,6 @@ contains
   end procedure
 
   ! -- inside --
-
-  !> -1: the newest; -2, which no file has, for what is no step.
-  pure integer(c_int64_t) function c_step(step)
-    integer, intent(in), optional :: step
-    c_step = -1
-    if (present(step)) c_step = merge(step - 1, -2, step >= 1)
-  end function
 
   integer(c_int) function look_up(self, name, info, variable)
     class(sluice_file), intent(inout) :: self

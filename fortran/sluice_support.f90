@@ -2,7 +2,7 @@
 ! sluice, which hands on what begins with sluice_.
 module sluice_support
   use, intrinsic :: iso_c_binding
-  use, intrinsic :: iso_fortran_env, only: int64
+  use, intrinsic :: iso_fortran_env, only: int32, int64
   use sluice_c
   use sluice_codes
   implicit none
@@ -162,6 +162,36 @@ contains
       call fail(wrong_state, "this sluice_file was never opened", stat, errmsg)
     end if
   end function
+
+  !> What C takes for true and false; an absent one is false.
+  pure integer(c_int32_t) function flag(value)
+    logical, intent(in), optional :: value
+    flag = 0
+    if (present(value)) flag = merge(1, 0, value)
+  end function
+
+  !> -1: the newest; -2, which no file has, for what is no step.
+  pure integer(c_int64_t) function c_step(step)
+    integer, intent(in), optional :: step
+    c_step = -1
+    if (present(step)) c_step = merge(step - 1, -2, step >= 1)
+  end function
+
+  !> How many numbers the start of a part has; -1: there is none.
+  pure integer(c_int) function dimensions(start)
+    integer(int64), intent(in), optional :: start(:)
+    dimensions = -1
+    if (present(start)) dimensions = size(start, kind=c_int)
+  end function
+
+  pure subroutine widen(start, wide)
+    integer(int32), intent(in) :: start(:)
+    integer(int64), intent(out) :: wide(most_dimensions)
+    integer :: i
+    do i = 1, min(size(start), most_dimensions)
+      wide(i) = start(i)
+    end do
+  end subroutine
 
   !> Sets stat and errmsg by the code of a call, or stops. A negative code is descriptor.c's.
   subroutine finish(handle, code, stat, errmsg)

@@ -172,28 +172,6 @@ contains
     call finish(self%handle, c_resize(self%handle, variable, rows), stat, errmsg)
   end procedure
 
-  module procedure put_64
-    integer(c_int) :: code
-    integer(c_int64_t), parameter :: none(1) = 0
-    if (present(start)) then
-      code = c_put(self%handle, self%cache, name, len(name), data, size(start), start, &
-        flag(allow_overflow), flag(in_place))
-    else
-      code = c_put(self%handle, self%cache, name, len(name), data, -1, none, &
-        flag(allow_overflow), flag(in_place))
-    end if
-    call report(self%handle, self%path, code, stat, errmsg)
-  end procedure
-
-  module procedure put_32
-    integer(int64) :: wide(most_dimensions) ! not by int(start, int64), which allocates
-    integer :: dimensions
-    dimensions = min(size(start), most_dimensions)
-    wide(:dimensions) = start(:dimensions)
-    call report(self%handle, self%path, c_put(self%handle, self%cache, name, len(name), data, &
-      dimensions, wide, flag(allow_overflow), flag(in_place)), stat, errmsg)
-  end procedure
-
   module procedure put_rows_64
     integer(c_int) :: code
     code = c_put_rows(self%handle, self%cache, name, len(name), data, &
@@ -240,12 +218,6 @@ contains
   end procedure
 
   ! -- inside --
-
-  pure integer(c_int32_t) function flag(value)
-    logical, intent(in), optional :: value
-    flag = 0
-    if (present(value)) flag = merge(1, 0, value)
-  end function
 
   !> Is there a number and a name for each dimension, where any are given?
   pure logical function fits(rank, chunk, dimensions)

@@ -98,7 +98,7 @@ install_other() {
 check_prefix() {
   local file soname
   for file in lib/libsluice.so lib/cmake/Sluice/SluiceConfig.cmake lib/pkgconfig/sluice.pc \
-    include/sluice/sluice.h include/sluice/sluice.hpp share/sluice/fortran/sluice.f90 bin/sluice \
+    include/sluice/sluice.h include/sluice/sluice.hpp share/sluice/fortran/sluice.F90 bin/sluice \
     bin/txt2hdf5 bin/hdf52txt share/man/man1/sluice.1 share/doc/sluice/LICENSE \
     share/man/man1/sluice-verify.1 share/man/man3/sluice_end_step.3 \
     share/doc/sluice/examples/heat.c share/bash-completion/completions/sluice; do

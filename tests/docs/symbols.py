@@ -86,7 +86,7 @@ def fortran_names():
     """Public names of the modules, and what is bound to their types."""
     names = set()
     for module in ("sluice", "fpio"):
-        text = (ROOT / f"fortran/{module}.f90").read_text().replace("&\n", "")
+        text = next((ROOT / "fortran").glob(f"{module}.[fF]90")).read_text().replace("&\n", "")
         for line in re.findall(r"^  public :: (.*)$", text, re.M):
             names |= {n.strip() for n in line.split(",") if not n.strip().startswith("MPI_")}
         for line in re.findall(r"parameter, public :: (.*)$", text, re.M):

@@ -119,6 +119,7 @@ contains
     character(len=12) :: number
     unknown = of_the_program(1, 2)
     long = "text"
+    number = ""
     select case (which)
     case (1) ! wrong rank of array
       call out%put("x", x(:, 1), start=[1], stat=code, errmsg=message)
@@ -135,8 +136,8 @@ contains
       call out%put("x", long, start=[1, 1], stat=code, errmsg=message)
       call expect(mismatch, "string[2000]")
     case (5)
-      call out%put("flat", unknown, stat=code, errmsg=message)
-      call expect(mismatch, "put flat: the data is of a type that files do not have")
+      call out%put_rows("flat", [1, 2, 3], unknown, stat=code, errmsg=message)
+      call expect(mismatch, "put_rows flat: the data is of a type that files do not have")
     case (6)
       call out%put("flat", .true., start=[1], stat=code, errmsg=message)
       call expect(mismatch, "bool")
@@ -162,6 +163,12 @@ contains
     case (13)
       call out%resize("fixed", 1_int64, stat=code, errmsg=message)
       call expect(invalid, "fixed")
+    case (14) ! texts that are no variables, for a number
+      call out%put("flat", "hello", start=[1], stat=code, errmsg=message)
+      call expect(mismatch, "put flat: memory of string[5] cannot be stored as float64")
+    case (15)
+      call out%put("flat", trim(number(1:0) // "abc "), start=[1_int64], stat=code, errmsg=message)
+      call expect(mismatch, "put flat: memory of string[3] cannot be stored as float64")
     end select
   end subroutine
 
@@ -178,7 +185,7 @@ contains
     type(sluice_file) :: out
     integer :: which
     call define_all(out)
-    do which = 1, 13
+    do which = 1, 15
       call out%begin_step()
       ! On the last rank alone; the others must learn of it.
       if (rank == ranks - 1) then

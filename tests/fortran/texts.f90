@@ -1,8 +1,8 @@
 ! Texts with NULs inside come back as they were: in arrays, as rows, as fill value, in checkpoints.
-! Characters of kind 4 are refused.
+! So do literals, substrings and concatenations. Characters of kind 4 are refused.
 program texts
   use, intrinsic :: iso_c_binding, only: c_char, c_int, c_null_ptr, c_ptr
-  use, intrinsic :: iso_fortran_env, only: error_unit, real64
+  use, intrinsic :: iso_fortran_env, only: error_unit, int8, int64, real64
   use mpi
   use sluice
   implicit none
@@ -65,9 +65,53 @@ contains
     call out%define("rows", sluice_character(6), shape=[3 * ranks])
     call out%define("filled", sluice_character(6), shape=[2], partial=.true., &
       fill="x" // nul // "y")
+    call out%define("parts", sluice_character(6), shape=[6 * ranks])
+    call out%define("small", sluice_int8, shape=[3 * ranks])
+    call put_parts(out, int(6 * rank, int64), "abcdef")
+    call put_small(out, 3 * rank)
     call out%put("texts", some_texts(), start=[3 * rank + 1])
     call out%put_rows("rows", [(3 * rank + i, i=1, 3)], some_texts())
     call out%close()
+  end subroutine
+
+  !> Texts that are no variables, behind `before` others.
+  subroutine put_parts(out, before, text)
+    type(sluice_file), intent(inout) :: out
+    integer(int64), intent(in) :: before
+    character(len=*), intent(in) :: text
+    integer(int64) :: i
+    i = before
+    call out%put("parts", "xy", start=[i + 1])
+    call out%put("parts", text(2:4), start=[i + 2])
+    call out%put("parts", text(1:2) // "z", start=[i + 3])
+    call out%put("parts", trim(text(5:6) // "   "), start=[int(i + 4)])
+    call out%put("parts", [character(len=2) :: "g", "hi"], start=[i + 5])
+  end subroutine
+
+  !> An integer of a byte is no text.
+  subroutine put_small(out, before)
+    type(sluice_file), intent(inout) :: out
+    integer, intent(in) :: before
+    integer(int8) :: one
+    one = 104_int8
+    call out%put("small", one, start=[before + 1])
+    call out%put("small", one + 1_int8, start=[before + 2])
+    call out%put("small", 106_int8, start=[before + 3])
+  end subroutine
+
+  subroutine read_parts(in)
+    type(sluice_file), intent(inout) :: in
+    character(len=6) :: parts(6)
+    character(len=8) :: line
+    integer(int8) :: small(3)
+    call in%get("parts", parts, start=[6 * rank + 1])
+    call require(all(parts == [character(len=6) :: "xy", "bcd", "abz", "ef", "g", "hi"]), &
+      "parts of texts")
+    line = "........"
+    call in%get("parts", line(2:4), start=[6 * rank + 2])
+    call require(line == ".bcd....", "the text in a part of one: " // line)
+    call in%get("small", small, start=[3 * rank + 1])
+    call require(all(small == [104, 105, 106]), "integers of a byte")
   end subroutine
 
   subroutine read_file()
@@ -79,6 +123,7 @@ contains
     call require(all(got == some_texts()), "texts")
     call in%get_rows("rows", [(3 * rank + i, i=1, 3)], got)
     call require(all(got == some_texts()), "rows")
+    call read_parts(in)
     call in%get_fill("filled", one)
     call require(one == "x" // nul // "y", "fill value")
     call in%close()

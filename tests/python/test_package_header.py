@@ -71,7 +71,7 @@ def test_the_codes_of_fortran_are_those_of_the_header():
     source = (ROOT / "fortran" / "sluice_codes.f90").read_text()
     assert dict(re.findall(r"\bsluice_(ok|error_\w+) = (\d+)", source)) == {
         name.lower(): number for name, number in numbers.items()}
-    module = (ROOT / "fortran" / "sluice.f90").read_text()
+    module = (ROOT / "fortran" / "sluice.F90").read_text()
     public = ", ".join(re.findall(r"^  public :: (.*)$", module, re.MULTILINE)).split(", ")
     assert {f"sluice_{name.lower()}" for name in numbers} <= set(public)
 

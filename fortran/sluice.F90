@@ -20,7 +20,7 @@
 ! Data is an array, section, expression or scalar of integer, real, complex, logical or character of
 ! the kinds that files have. Numbers are converted to the variable's type; a value that does not fit
 ! is an error. Logicals are stored as the boolean that h5py has. Blanks at the end of text are not
-! kept. (gfortran hands a text that is not a variable on as bytes, which are refused.) Data that is
+! kept. A text for a variable of numbers is refused (`type_mismatch`). Data that is
 ! not allocated and assumed-size arrays are refused (`invalid_argument`); give a section of an
 ! assumed-size array.
 !
@@ -84,8 +84,22 @@ module sluice
     type(name_cache) :: cache
   contains
     procedure, private :: open_f08, open_integer, open_serial, define_32, define_64, define_64_32
-    procedure, private :: define_32_64, resize_32, resize_64, put_32, put_64
-    procedure, private :: put_rows_32, put_rows_64, get_32, get_64, get_rows_32, get_rows_64
+    procedure, private :: define_32_64, resize_32, resize_64
+    procedure, private :: put_rows_32, put_rows_64, get_rows_32, get_rows_64
+    procedure, private :: put_int8, put_int16, put_int32, put_int64
+    procedure, private :: put_real32, put_real64, put_complex32, put_complex64
+    procedure, private :: put_logical8, put_logical16, put_logical32, put_logical64
+    procedure, private :: put_int8_32, put_int16_32, put_int32_32, put_int64_32
+    procedure, private :: put_real32_32, put_real64_32, put_complex32_32, put_complex64_32
+    procedure, private :: put_logical8_32, put_logical16_32, put_logical32_32, put_logical64_32
+    procedure, private :: put_character, put_character_32
+    procedure, private :: get_int8, get_int16, get_int32, get_int64
+    procedure, private :: get_real32, get_real64, get_complex32, get_complex64
+    procedure, private :: get_logical8, get_logical16, get_logical32, get_logical64
+    procedure, private :: get_int8_32, get_int16_32, get_int32_32, get_int64_32
+    procedure, private :: get_real32_32, get_real64_32, get_complex32_32, get_complex64_32
+    procedure, private :: get_logical8_32, get_logical16_32, get_logical32_32, get_logical64_32
+    procedure, private :: get_character, get_character_32
     !> Opens a file. Collective over `comm`.
     !>
     !> - `path`: the file, the same on every rank
@@ -104,13 +118,45 @@ module sluice
     procedure, public :: set_attribute, set_text
     procedure, public :: begin_step, end_step, abandon_step
     generic, public :: resize => resize_32, resize_64
-    generic, public :: put => put_32, put_64
+    !> Puts this rank's part of a variable. Local; any number of times, or never.
+    !>
+    !> - `name`: a variable of this file
+    !> - `data`: the part, which has the shape of `data`; a scalar is the one element at `start`.
+    !>   Scalars that follow one another are joined, so that single elements are cheap
+    !> - `start`: first element of the part; default: ones
+    !> - `allow_overflow`: a narrowing conversion may lose values; default: .false.
+    !> - `in_place`: `data` is not copied, see above; default: .false.
+    !> - errors: `not_found`, `out_of_bounds`, `type_mismatch`, `overflow`, `over_budget`,
+    !>   `wrong_state` (a variable with steps outside a step)
+    generic, public :: put => &
+      put_int8, put_int16, put_int32, put_int64, put_real32, put_real64, put_complex32, &
+      put_complex64, put_logical8, put_logical16, put_logical32, put_logical64, put_character, &
+      put_int8_32, put_int16_32, put_int32_32, put_int64_32, put_real32_32, put_real64_32, &
+      put_complex32_32, put_complex64_32, put_logical8_32, put_logical16_32, put_logical32_32, &
+      put_logical64_32, put_character_32
     generic, public :: put_rows => put_rows_32, put_rows_64
     procedure, public :: put_joined
     procedure, public :: flush => flush_file
     procedure, public :: poll => poll_file
     procedure, public :: drain => drain_file
-    generic, public :: get => get_32, get_64
+    !> Reads a part of one step. Collective; each rank reads its own part, which may be empty.
+    !>
+    !> - `name`: a variable of this file, the same on every rank
+    !> - `data`: receives the part, which has the shape of `data`; values are converted to its type
+    !> - `start`: first element of the part; default: ones
+    !> - `step`: the step, counted from 1, the same on every rank; default: the newest
+    !> - `allow_overflow`: a narrowing conversion may lose values; default: .false.
+    !> - `deferred`: the part is only noted, locally, for perform_gets; `data` (without gaps, not a
+    !>   copy that the compiler makes) holds nothing before, and must stay until then; default:
+    !>   .false.
+    !> - errors: `not_found`, `out_of_bounds`, `type_mismatch`, `overflow`, `damaged`, `truncated`,
+    !>   `changed_outside`, `io`, `unsupported` (a filter that is not known)
+    generic, public :: get => &
+      get_int8, get_int16, get_int32, get_int64, get_real32, get_real64, get_complex32, &
+      get_complex64, get_logical8, get_logical16, get_logical32, get_logical64, get_character, &
+      get_int8_32, get_int16_32, get_int32_32, get_int64_32, get_real32_32, get_real64_32, &
+      get_complex32_32, get_complex64_32, get_logical8_32, get_logical16_32, get_logical32_32, &
+      get_logical64_32, get_character_32
     procedure, public :: perform_gets
     generic, public :: get_rows => get_rows_32, get_rows_64
     procedure, public :: refresh, latest_good
@@ -331,35 +377,6 @@ module sluice
       integer, intent(out), optional :: stat
       character(len=*), intent(inout), optional :: errmsg
     end subroutine
-    !> Puts this rank's part of a variable. Local; any number of times, or never.
-    !>
-    !> - `name`: a variable of this file
-    !> - `data`: the part, which has the shape of `data`; a scalar is the one element at `start`.
-    !>   Scalars that follow one another are joined, so that single elements are cheap
-    !> - `start`: first element of the part; default: ones
-    !> - `allow_overflow`: a narrowing conversion may lose values; default: .false.
-    !> - `in_place`: `data` is not copied, see above; default: .false.
-    !> - errors: `not_found`, `out_of_bounds`, `type_mismatch`, `overflow`, `over_budget`,
-    !>   `wrong_state` (a variable with steps outside a step)
-    module subroutine put_64(self, name, data, start, allow_overflow, in_place, stat, errmsg)
-      class(sluice_file), intent(inout) :: self
-      character(len=*), intent(in) :: name
-      type(*), dimension(..), intent(in), asynchronous :: data
-      integer(int64), intent(in), optional :: start(:)
-      logical, intent(in), optional :: allow_overflow, in_place
-      integer, intent(out), optional :: stat
-      class(*), intent(inout), optional :: errmsg
-    end subroutine
-    !> Puts this rank's part of a variable at a 32-bit start. Local: see put.
-    module subroutine put_32(self, name, data, start, allow_overflow, in_place, stat, errmsg)
-      class(sluice_file), intent(inout) :: self
-      character(len=*), intent(in) :: name
-      type(*), dimension(..), intent(in), asynchronous :: data
-      integer(int32), intent(in) :: start(:)
-      logical, intent(in), optional :: allow_overflow, in_place
-      integer, intent(out), optional :: stat
-      class(*), intent(inout), optional :: errmsg
-    end subroutine
     !> Puts rows by global index: data(..., i) becomes row ids(i). Local. Rows may come from any
     !> rank in any order, each exactly once, unless the variable is partial.
     !>
@@ -441,39 +458,6 @@ module sluice
 
   ! -- reading: sluice_read.f90 --
   interface
-    !> Reads a part of one step. Collective; each rank reads its own part, which may be empty.
-    !>
-    !> - `name`: a variable of this file, the same on every rank
-    !> - `data`: receives the part, which has the shape of `data`; values are converted to its type
-    !> - `start`: first element of the part; default: ones
-    !> - `step`: the step, counted from 1, the same on every rank; default: the newest
-    !> - `allow_overflow`: a narrowing conversion may lose values; default: .false.
-    !> - `deferred`: the part is only noted, locally, for perform_gets; `data` (without gaps, not a
-    !>   copy that the compiler makes) holds nothing before, and must stay until then; default:
-    !>   .false.
-    !> - errors: `not_found`, `out_of_bounds`, `type_mismatch`, `overflow`, `damaged`, `truncated`,
-    !>   `changed_outside`, `io`, `unsupported` (a filter that is not known)
-    module subroutine get_64(self, name, data, start, step, allow_overflow, deferred, stat, errmsg)
-      class(sluice_file), intent(inout) :: self
-      character(len=*), intent(in) :: name
-      type(*), dimension(..), intent(inout) :: data
-      integer(int64), intent(in), optional :: start(:)
-      integer, intent(in), optional :: step
-      logical, intent(in), optional :: allow_overflow, deferred
-      integer, intent(out), optional :: stat
-      class(*), intent(inout), optional :: errmsg
-    end subroutine
-    !> Reads a part of one step at a 32-bit start. Collective: see get.
-    module subroutine get_32(self, name, data, start, step, allow_overflow, deferred, stat, errmsg)
-      class(sluice_file), intent(inout) :: self
-      character(len=*), intent(in) :: name
-      type(*), dimension(..), intent(inout) :: data
-      integer(int32), intent(in) :: start(:)
-      integer, intent(in), optional :: step
-      logical, intent(in), optional :: allow_overflow, deferred
-      integer, intent(out), optional :: stat
-      class(*), intent(inout), optional :: errmsg
-    end subroutine
     !> Reads all parts that were deferred. Collective; every rank has deferred the same variables
     !> and steps in the same order. The ranks wait for each other as often as in one get, so reading
     !> several variables together is faster.
@@ -723,4 +707,6 @@ contains
     integer, intent(in) :: bytes
     sluice_character = 14 + 256 * bytes
   end function
+
+#include "sluice_kinds.inc"
 end module sluice
