@@ -101,7 +101,8 @@ static const char* look_at(const CFI_cdesc_t* values, struct array* a, int64_t* 
   return NULL;
 }
 
-static void finish(int code, const char* why, const char* call, int* stat) {
+/* part: where what is written was refused here: its group must fail, too. */
+static void finish(int code, const char* why, const char* call, sluice_part* part, int* stat) {
   if (code == SLUICE_OK) {
     if (stat != NULL) *stat = 0;
     return;
@@ -112,6 +113,7 @@ static void finish(int code, const char* why, const char* call, int* stat) {
   } else {
     snprintf(message, sizeof message, "%s", sluice_last_error(NULL));
   }
+  if (part != NULL) sluice_part_refuse(part, code, message);
   sluice_fpio_failed(code, message, stat);
 }
 
@@ -140,10 +142,8 @@ static void move_slowly(struct fpio_file* fp, const CFI_cdesc_t* values, bool wr
     }
     if (is_packed) free(data);
   }
-  if (writes && why != NULL && fp->part != NULL) {
-    sluice_part_write(fp->part, 0, "", 1); /* refused: the group must fail, too */
-  }
-  finish(code, why, writes ? "file_bwrite" : "file_bread", stat);
+  finish(code, why, writes ? "file_bwrite" : "file_bread", writes && why != NULL ? fp->part : NULL,
+         stat);
 }
 
 void sluice_fpio_bwrite(struct fpio_file* fp, const CFI_cdesc_t* values, int* stat) {

@@ -190,6 +190,17 @@ SLUICE_API int sluice_part_read(sluice_part* part, sluice_type type, void* value
  * @return SLUICE_OK */
 SLUICE_API int sluice_part_at_end(sluice_part* part, int32_t* yes);
 
+/** Makes the next commit fail for a reason that a binding has found, such as a value that it cannot
+ * write.
+ *
+ * Local. As for every failed commit, what was written for the record group is dropped.
+ * @param part  a stream of a file opened for writing
+ * @param code  SLUICE_ERROR_...
+ * @param why   the reason, for the message on every rank
+ * @retval SLUICE_OK                 success
+ * @retval SLUICE_ERROR_WRONG_STATE  the file is read, or closed */
+SLUICE_API int sluice_part_refuse(sluice_part* part, int code, const char* why);
+
 /** Closes the file. What was written since the last commit is dropped.
  *
  * Collective.

@@ -91,6 +91,8 @@ static void check_refusals(const char* path) {
   FAILS(sluice_part_read(part, SLUICE_INT32, NULL, 1), SLUICE_ERROR_INVALID_ARGUMENT, "NULL");
   FAILS(sluice_part_read(part, SLUICE_INT32, &value, -1), SLUICE_ERROR_INVALID_ARGUMENT, "-1");
   FAILS(sluice_part_write(part, SLUICE_INT32, &value, 1), SLUICE_ERROR_WRONG_STATE, "reading");
+  FAILS(sluice_part_refuse(part, SLUICE_ERROR_IO, "why"), SLUICE_ERROR_WRONG_STATE, "reading");
+  FAILS(sluice_part_refuse(NULL, SLUICE_ERROR_IO, "why"), SLUICE_ERROR_INVALID_ARGUMENT, "NULL");
   sluice_records_free(in); /* without closing */
   sluice_records_free(NULL);
 
@@ -99,6 +101,9 @@ static void check_refusals(const char* path) {
   FAILS(sluice_part_write(sluice_records_part(out, 0), 0, &value, 1), SLUICE_ERROR_INVALID_ARGUMENT,
         "not a type");
   FAILS(sluice_records_commit(out, NULL), SLUICE_ERROR_INVALID_ARGUMENT, "not a type");
+  OK(sluice_part_refuse(sluice_records_part(out, 0), SLUICE_ERROR_UNSUPPORTED, "no such value"));
+  OK(sluice_part_refuse(sluice_records_part(out, 0), SLUICE_ERROR_IO, "another reason"));
+  FAILS(sluice_records_commit(out, NULL), SLUICE_ERROR_UNSUPPORTED, "refused: no such value");
   OK(sluice_records_commit(out, NULL));
   int32_t all = 0;
   OK(sluice_records_drain(out, 60, &all));

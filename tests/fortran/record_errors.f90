@@ -140,13 +140,23 @@ contains
     integer, allocatable :: nothing(:)
     integer :: listed(3)
     listed = 1
+    allocate (nothing(3))
+    deallocate (nothing)
     call file_dopen(fp, trim(path) // ".values", new, MPI_COMM_WORLD)
     call file_bwrite(fp, 1)
     if (rank == 0) then
       call write_list(listed)
     end if
     call file_dwrite(fp, stat=code, errmsg=message)
-    call require(code /= 0, "the group fails on every rank")
+    call expect(invalid, "rank 0: " // trim(path) // ".values: file_bwrite: the array has no size")
+    if (rank == 0) then
+      call file_bwrite(fp, nothing, code)
+      message = file_message()
+      call expect(invalid, "file_bwrite: the array is not allocated")
+      call write_list(listed)
+    end if
+    call file_dwrite(fp, stat=code, errmsg=message)
+    call expect(invalid, "file_bwrite: the array is not allocated") ! the first reason
     allocate (nothing(0))
     call file_bwrite(fp, nothing)
     call file_bwrite(fp, 2)

@@ -146,6 +146,12 @@ int sluice_part_write(sluice_part* part, sluice_type type, const void* values, i
       [&] { impl_of(part).write(part->number, static_cast<ScalarCode>(type), values, count); });
 }
 
+int sluice_part_refuse(sluice_part* part, int code, const char* why) {
+  return guarded([&] {
+    impl_of(part).refuse({static_cast<Code>(code), text_of(why, "refuse: the reason")});
+  });
+}
+
 int sluice_records_commit(sluice_records* records, int32_t* durable) {
   return guarded([&] {
     const sluice::Ticket ticket = impl_of(records).commit();

@@ -153,6 +153,13 @@ void RecordsImpl::write(int part, ScalarCode code, const void* data, std::int64_
   }
 }
 
+void RecordsImpl::refuse(const Error& why) {
+  require(true);
+  if (!failure_) {
+    failure_ = std::make_exception_ptr(exec::naming_file(why, path()));
+  }
+}
+
 namespace {
 
 constexpr int committing = 1;

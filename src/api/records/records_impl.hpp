@@ -30,6 +30,8 @@ class RecordsImpl {
   void set_text(const std::string& name, const std::string& text);
   /// What is refused here makes the next commit fail on every rank.
   void write(int part, layout::records::ScalarCode code, const void* data, std::int64_t count);
+  /// The next commit fails with `why` on every rank, where no write has failed before.
+  void refuse(const Error& why);
   void read(int part, layout::records::ScalarCode code, void* data, std::int64_t count);
   bool at_end(int part);
   Ticket commit();
