@@ -128,6 +128,11 @@ module fpio
       type(c_ptr), value :: records
       integer(c_int64_t), intent(out) :: groups
     end function
+    integer(c_int) function c_count_from(records, first) bind(c, name="sluice_records_count_from")
+      import
+      type(c_ptr), value :: records
+      integer(c_int32_t), value :: first
+    end function
     integer(c_int) function c_set_text(records, name, text) bind(c, name="sluice_records_set_text")
       import
       type(c_ptr), value :: records
@@ -264,6 +269,7 @@ contains
       call fail(code, f_text(c_last_error(c_null_ptr)), stat, errmsg)
       return
     end if
+    code = c_count_from(records, 1_c_int32_t) ! of an open file it cannot fail
     do i = 1, size(fp)
       fp(i)%records = records
       fp(i)%part = c_part(records, int(i - 1, c_int))
@@ -396,14 +402,14 @@ contains
     integer, intent(in), optional :: group
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    integer(c_int64_t), parameter :: next_group = -1, wrong_group = -2
+    integer(c_int64_t), parameter :: next_group = -1
     integer(c_int64_t) :: wanted
     integer(c_int) :: code
     if (is_unusable(fp, "file_dread", stat, errmsg)) return
     wanted = next_group
-    if (present(group)) wanted = merge(int(group, c_int64_t) - 1, wrong_group, group > 0)
+    if (present(group)) wanted = int(group, c_int64_t) - merge(1, 2, group > 0)
     code = c_fetch(fp(1)%records, wanted) ! of a wrong one, too: the other ranks wait for it
-    if (wanted == wrong_group) then
+    if (wanted < next_group) then
       call fail(invalid_argument, "file_dread: record groups are counted from 1", stat, errmsg)
       return
     end if

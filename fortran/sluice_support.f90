@@ -170,11 +170,11 @@ contains
     if (present(value)) flag = merge(1, 0, value)
   end function
 
-  !> -1: the newest; -2, which no file has, for what is no step.
+  !> -1: the newest, so that 0 is -2, as sluice_count_from() wants it.
   pure integer(c_int64_t) function c_step(step)
     integer, intent(in), optional :: step
     c_step = -1
-    if (present(step)) c_step = merge(step - 1, -2, step >= 1)
+    if (present(step)) c_step = merge(step - 1, step - 2, step >= 1)
   end function
 
   !> How many numbers the start of a part has; -1: there is none.

@@ -201,6 +201,14 @@ SLUICE_API int sluice_part_at_end(sluice_part* part, int32_t* yes);
  * @retval SLUICE_ERROR_WRONG_STATE  the file is read, or closed */
 SLUICE_API int sluice_part_refuse(sluice_part* part, int code, const char* why);
 
+/** Sets from which number on messages count record groups.
+ *
+ * Local. For bindings. Arguments always count from 0.
+ * @param records  an open file
+ * @param first    0 (as at the start), or 1 for languages that count so: there 0 is asked for by
+ * -2, -1 by -3, as -1 is the next one
+ * @return SLUICE_OK */
+SLUICE_API int sluice_records_count_from(sluice_records* records, int32_t first);
 /** Closes the file. What was written since the last commit is dropped.
  *
  * Collective.

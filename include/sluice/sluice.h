@@ -907,7 +907,9 @@ SLUICE_API int sluice_refuse(sluice_file* file, int code, const char* why);
  *
  * Local. Arguments always count from 0.
  * @param file   an open file
- * @param first  0 (as at the start), or 1 for languages that count so
+ * @param first  0 (as at the start), or 1 for languages that count so: there step 0 is asked for by
+ *               -2, step -1 by -3, as -1 is SLUICE_LAST_STEP; and the dimension that varies fastest
+ *               is the first
  * @return SLUICE_OK */
 SLUICE_API int sluice_count_from(sluice_file* file, int32_t first);
 /** Whether the file still needs memory that was put. Local.

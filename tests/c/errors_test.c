@@ -175,6 +175,8 @@ static void check_interfaces(sluice_file* in, sluice_variable x) {
   OK(sluice_count_from(in, 1));
   FAILS(sluice_get(in, x, SLUICE_FLOAT64, data, 2, start, count, 1), SLUICE_ERROR_OUT_OF_BOUNDS,
         "step 2 of 1");
+  FAILS(sluice_get(in, x, SLUICE_FLOAT64, data, 2, start, count, -2), SLUICE_ERROR_OUT_OF_BOUNDS,
+        "step 0 of 1");
   OK(sluice_count_from(in, 0));
 }
 

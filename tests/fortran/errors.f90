@@ -199,7 +199,7 @@ contains
       if (rank /= ranks - 1 .and. message == "") call expect(-1, "a message")
     end do
     call out%define("y", sluice_real64, shape=[3, -4], stat=code, errmsg=message)
-    call expect(invalid, "-4")
+    call expect(invalid, "-4 in dimension 2")
     call out%flush(stat=code, errmsg=message)
     call expect(invalid, "-4")
     call out%define("y", sluice_real64, shape=[3, 4], chunk=[3], stat=code, errmsg=message)
@@ -371,7 +371,12 @@ contains
     call in%get("x", x, start=[1, first], step=-1, stat=code, errmsg=message)
     call expect(outside, "step -1 of 1")
     call in%get("x", x, start=[1, first], step=0, stat=code, errmsg=message)
-    if (code == 0) call expect(-1, "step 0 refused")
+    call expect(outside, "step 0 of 1")
+    call in%get_rows("x", [1, 2], x, step=0, stat=code, errmsg=message)
+    call expect(outside, "step 0 of 1")
+    x(1, 1) = in%time(0, stat=code, errmsg=message)
+    call expect(outside, "step 0 of 1")
+    call check_counting(in)
     call in%begin_step(stat=code, errmsg=message)
     call expect(state, "reading")
     ! What one rank asks wrongly, the others need not wait for.
@@ -398,6 +403,20 @@ contains
     call in%get("x", x, start=[1, first])
     if (any(x /= reshape([1, 2, 3, 4, 5, 6], [3, 2]))) error stop "the step is not right"
     call in%close()
+  end subroutine
+
+  !> What is numbered from 1 in the program is so in messages.
+  subroutine check_counting(in)
+    type(sluice_file), intent(inout) :: in
+    character(len=:), allocatable :: text
+    text = in%name(9, stat=code, errmsg=message)
+    call expect(invalid, "no variable 9")
+    text = in%name(0, stat=code, errmsg=message)
+    call expect(invalid, "no variable 0")
+    text = in%attribute_name("x", 0, stat=code, errmsg=message)
+    call expect(outside, "attribute 0 of ")
+    text = in%attribute_name("x", 99, stat=code, errmsg=message)
+    call expect(outside, "attribute 99 of ")
   end subroutine
 
   subroutine be_stopped()

@@ -123,8 +123,10 @@ contains
       call expect(invalid, "counted from 1")
     else
       call file_dread(fp, 1, stat=code, errmsg=message)
-      call expect(outside, "counted from 0")
+      call expect(outside, "record group -3 of 1, counted from 1")
     end if
+    call file_dread(fp, 7, stat=code, errmsg=message)
+    call expect(outside, "record group 7 of 1, counted from 1")
     call file_dclose(fp)
   end subroutine
 

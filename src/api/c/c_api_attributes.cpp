@@ -289,9 +289,10 @@ int sluice_attribute_name(sluice_file* file, const char* owner, int64_t index, c
     const std::string of = text_of(owner, "attribute: the owner");
     const auto names = f.file->attribute_names(of);
     if (index < 0 || index >= static_cast<int64_t>(names.size())) {
-      throw Error(Code::out_of_bounds, f.impl->path() + ": attribute " + std::to_string(index) +
-                                           " of " + std::to_string(names.size()) +
-                                           (of.empty() ? "" : " of " + of));
+      throw Error(Code::out_of_bounds,
+                  f.impl->path() + ": attribute " +
+                      sluice::model::number_text(static_cast<std::uint64_t>(index)) + " of " +
+                      std::to_string(names.size()) + (of.empty() ? "" : " of " + of));
     }
     *name = f.text(names[static_cast<std::size_t>(index)]);
   });
@@ -364,12 +365,15 @@ int sluice_get_text(sluice_file* file, const char* owner, const char* name, int6
     const auto* list = std::get_if<std::vector<std::string>>(&value);
     if (list == nullptr) {
       throw std::holds_alternative<std::string>(value)
-          ? Error(Code::out_of_bounds, what + ": text " + std::to_string(index) + " of 1")
+          ? Error(Code::out_of_bounds,
+                  what + ": text " + sluice::model::number_text(static_cast<std::uint64_t>(index)) +
+                      " of 1")
           : Error(Code::type_mismatch, what + ": is not a string");
     }
     if (index < 0 || index >= static_cast<int64_t>(list->size())) {
       throw Error(Code::out_of_bounds,
-                  what + ": text " + std::to_string(index) + " of " + std::to_string(list->size()));
+                  what + ": text " + sluice::model::number_text(static_cast<std::uint64_t>(index)) +
+                      " of " + std::to_string(list->size()));
     }
     *text = f.text((*list)[static_cast<std::size_t>(index)]);
   });

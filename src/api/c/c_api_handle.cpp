@@ -166,7 +166,7 @@ void refuse_dims(int rank, const std::int64_t* numbers, const std::string& what)
   require(numbers, what.c_str());
   const auto* bad = std::find_if(numbers, numbers + rank, [](std::int64_t n) { return n < 0; });
   throw Error(Code::invalid_argument, what + ": " + std::to_string(*bad) + " in dimension " +
-                                          std::to_string(bad - numbers));
+                                          model::dimension_text(bad - numbers, rank));
 }
 
 void read_sized(const void* given, std::size_t given_bytes, void* known, std::size_t known_bytes) {

@@ -57,7 +57,8 @@ int sluice_info(sluice_file* file, sluice_variable variable, sluice_variable_inf
     }
     if (variable < 0) {
       throw Error(Code::invalid_argument,
-                  f.impl->path() + ": info: there is no variable " + std::to_string(variable));
+                  f.impl->path() + ": info: there is no variable " +
+                      sluice::model::variable_text(static_cast<std::uint32_t>(variable)));
     }
     const sluice::VariableInfo known =
         f.file->info(sluice::Variable(static_cast<std::uint32_t>(variable)));

@@ -25,6 +25,7 @@ struct sluice_part {
 struct sluice_records {
   std::unique_ptr<RecordsImpl> impl;
   std::vector<sluice_part> parts;
+  int first_number = 0;  ///< from which messages count record groups
 };
 
 namespace {
@@ -95,6 +96,16 @@ RecordsImpl& impl_of(sluice_part* part) {
   return *part->impl;
 }
 
+/// Runs `work(impl)`; an exception becomes the code and is kept.
+template <class Work>
+int call(sluice_records* records, Work&& work) noexcept {
+  return guarded([&] {
+    RecordsImpl& impl = impl_of(records);
+    const sluice::model::Numbering numbering(records->first_number);
+    work(impl);
+  });
+}
+
 }  // namespace
 
 int sluice_records_open_comm(sluice_comm comm, const char* path, const char* mode,
@@ -112,6 +123,10 @@ int sluice_records_open_parts(const char* path, const char* mode, const char* op
   return open_records(OnSelf(), path, mode, options, parts, records);
 }
 
+int sluice_records_count_from(sluice_records* records, int32_t first) {
+  return call(records, [&](RecordsImpl&) { records->first_number = first; });
+}
+
 int sluice_records_parts(const sluice_records* records) {
   return records == nullptr ? 0 : records->impl->parts();
 }
@@ -122,14 +137,16 @@ sluice_part* sluice_records_part(sluice_records* records, int part) {
 }
 
 int sluice_records_groups(sluice_records* records, int64_t* groups) {
-  return guarded([&] {
+  return call(records, [&](RecordsImpl& impl) {
     require(groups, "the place for the number of groups");
-    *groups = static_cast<std::int64_t>(impl_of(records).groups());
+    *groups = static_cast<std::int64_t>(impl.groups());
   });
 }
 
 int sluice_records_set_text(sluice_records* records, const char* name, const char* text) {
-  return guarded([&] { impl_of(records).set_text(text_of(name, "name"), text_of(text, "text")); });
+  return call(records, [&](RecordsImpl& impl) {
+    impl.set_text(text_of(name, "name"), text_of(text, "text"));
+  });
 }
 
 int sluice_part_write(sluice_part* part, sluice_type type, const void* values, int64_t count) {
@@ -153,8 +170,8 @@ int sluice_part_refuse(sluice_part* part, int code, const char* why) {
 }
 
 int sluice_records_commit(sluice_records* records, int32_t* durable) {
-  return guarded([&] {
-    const sluice::Ticket ticket = impl_of(records).commit();
+  return call(records, [&](RecordsImpl& impl) {
+    const sluice::Ticket ticket = impl.commit();
     if (durable != nullptr) {
       *durable = ticket.durable() ? 1 : 0;
     }
@@ -162,15 +179,14 @@ int sluice_records_commit(sluice_records* records, int32_t* durable) {
 }
 
 int sluice_records_drain(sluice_records* records, double seconds, int32_t* all) {
-  return guarded([&] {
+  return call(records, [&](RecordsImpl& impl) {
     require(all, "the place for the answer");
-    *all = impl_of(records).drain(seconds) ? 1 : 0;
+    *all = impl.drain(seconds) ? 1 : 0;
   });
 }
 
 int sluice_records_fetch(sluice_records* records, int64_t group) {
-  return guarded([&] {
-    RecordsImpl& impl = impl_of(records);
+  return call(records, [&](RecordsImpl& impl) {
     if (group != -1) {
       impl.fetch(static_cast<std::uint64_t>(group));
     } else if (!impl.fetch()) {

@@ -6,6 +6,7 @@
 #include "exec/transport/agree.hpp"
 #include "exec/transport/disagree.hpp"
 #include "layout/records/format.hpp"
+#include "model/numbering.hpp"
 
 namespace sluice::detail {
 
@@ -277,9 +278,9 @@ void RecordsImpl::fetch(std::uint64_t group) {
   const auto attempt = [&](auto&& work) { exec::agree(transport, exec::failure_of(work)); };
   attempt([&] {
     if (group >= groups()) {
-      throw Error(Code::out_of_bounds, path() + ": record group " +
-                                           std::to_string(static_cast<std::int64_t>(group)) +
-                                           " of " + std::to_string(groups()) + ", counted from 0");
+      throw Error(Code::out_of_bounds, path() + ": record group " + model::absent_text(group) +
+                                           " of " + std::to_string(groups()) + ", counted from " +
+                                           model::number_text(0));
     }
     all = file_->shape(table_, group)[0];
     data_bytes = file_->shape(data_, group)[0];
