@@ -116,9 +116,9 @@ static void check_steps_and_end(sluice_file* out, sluice_variable x, sluice_vari
   FAILS(sluice_end_step(out, NULL), SLUICE_ERROR_WRONG_STATE, "closed");
   FAILS(sluice_abandon_step(out, NULL), SLUICE_ERROR_WRONG_STATE, "closed");
   sluice_free(out);
-  FAILS(sluice_close(out), SLUICE_ERROR_WRONG_STATE, "sluice_free");
+  FAILS(sluice_close(out), SLUICE_ERROR_WRONG_STATE, "its handle was freed");
   FAILS(sluice_put(out, x, SLUICE_FLOAT64, data, 2, start, count), SLUICE_ERROR_WRONG_STATE,
-        "sluice_free");
+        "its handle was freed");
   FAILS(sluice_close(NULL), SLUICE_ERROR_INVALID_ARGUMENT, "NULL");
   sluice_free(NULL);
 }

@@ -355,9 +355,9 @@ contains
     if (out%steps(stat=code, errmsg=message) /= 0) error stop "steps of a closed file"
     call expect(state, "closed already")
     call copy%put("x", x, stat=code, errmsg=message)
-    call expect(state, "sluice_free")
+    call expect(state, "the file is closed already")
     call copy%close(stat=code, errmsg=message)
-    call expect(state, "sluice_free")
+    call expect(state, "the file is closed already")
   end subroutine
 
   subroutine check_reading()

@@ -108,7 +108,7 @@ void require_live(const sluice_file* file) {
     throw Error(Code::invalid_argument, "the file handle is NULL: was the file opened?");
   }
   if (!file->is_live) {
-    throw Error(Code::wrong_state, "this file handle was freed by sluice_free()");
+    throw Error(Code::wrong_state, "the file is closed already: its handle was freed");
   }
 }
 
