@@ -181,6 +181,15 @@ void check_read_name(std::string_view name, const std::string& path) {
   }
 }
 
+std::string absent_variable_text(const std::string& name, const std::vector<std::string>& known) {
+  std::string names;
+  for (const std::string& one : known) {
+    names += (names.empty() ? "" : ", ") + one;
+  }
+  return "no variable " + name +
+         (names.empty() ? " (there is none)" : " (there are: " + names + ")");
+}
+
 std::string stem_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   std::string name = slash == std::string::npos ? path : path.substr(slash + 1);

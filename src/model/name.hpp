@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice::model {
 
@@ -32,6 +33,9 @@ std::string stem_of(const std::string& path);
 /// `text` in double quotes for messages: at most `max_bytes` of it, everything but printable ASCII
 /// and valid UTF-8 escaped as \xNN.
 std::string quoted(std::string_view text, std::size_t max_bytes = 64);
+
+/// For a name that none of a file's variables has: "no variable y (there are: x, z)".
+std::string absent_variable_text(const std::string& name, const std::vector<std::string>& known);
 
 /// The destination of text that may come from a file; it decides what is escaped and how.
 enum class Shown : std::uint8_t {

@@ -143,7 +143,7 @@ contains
       call expect(mismatch, "bool")
     case (7) ! use before definition
       call out%put("y", x, stat=code, errmsg=message)
-      call expect(missing, "y")
+      call expect(missing, "no variable y (there are: x, flat, fixed)")
     case (8)
       call out%put("x", x, start=[0, 1], stat=code, errmsg=message)
       call expect(invalid, "start (1, 0): is before the first element")
@@ -355,9 +355,9 @@ contains
     if (out%steps(stat=code, errmsg=message) /= 0) error stop "steps of a closed file"
     call expect(state, "closed already")
     call copy%put("x", x, stat=code, errmsg=message)
-    call expect(state, "the file is closed already")
+    call expect(state, "the file is closed already: its handle was freed")
     call copy%close(stat=code, errmsg=message)
-    call expect(state, "the file is closed already")
+    call expect(state, "the file is closed already: its handle was freed")
   end subroutine
 
   subroutine check_reading()

@@ -171,7 +171,7 @@ MASKED = np.ma.masked_equal(np.ones(10), 1)
     (lambda out: out.put_joined("few", 1.0), Code.INVALID_ARGUMENT, "scalar"),
     (lambda out: out.put_joined("few", np.ones((2, 2))), Code.INVALID_ARGUMENT, "(2,)"),
     (lambda out: out.resize("few", 1.5), Code.INVALID_ARGUMENT, "TypeError"),
-    (lambda out: out.resize("none", 1), Code.NOT_FOUND, "none"),
+    (lambda out: out.resize("none", 1), Code.NOT_FOUND, "no variable none (there are: "),
     (lambda out: out.define("y", float, (4,), chunk=(2, 2)), Code.INVALID_ARGUMENT, "chunk"),
     (lambda out: out.define("y", float, (4,), dimensions=()), Code.INVALID_ARGUMENT, "dimensions"),
     (lambda out: out.define("y", float, (4,), fill=[1, 2]), Code.INVALID_ARGUMENT, "one value"),

@@ -6,6 +6,7 @@
 #include "api/messages.hpp"
 #include "exec/transport/agree.hpp"
 #include "model/fill.hpp"
+#include "model/name.hpp"
 #include "model/numbering.hpp"
 
 namespace sluice {
@@ -314,7 +315,11 @@ Variable File::find(const std::string& name) const {
   }
   const std::optional<std::uint32_t> found = output.description().find(name);
   if (!found) {
-    throw Error(Code::not_found, impl().path() + ": no variable " + name);
+    std::vector<std::string> names;
+    for (const model::Definition& d : output.definitions()) {
+      names.push_back(d.name);
+    }
+    throw Error(Code::not_found, impl().path() + ": " + model::absent_variable_text(name, names));
   }
   return impl().variable(*found);
 }

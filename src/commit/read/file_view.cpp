@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/name.hpp"
 #include "model/numbering.hpp"
 #include "sluice/error.hpp"
 
@@ -181,12 +182,11 @@ std::uint32_t FileView::find(const std::string& name) const {
   if (const auto found = by_name_.find(name); found != by_name_.end()) {
     return found->second;
   }
-  std::string names;
+  std::vector<std::string> names;
   for (const InputVariable& variable : variables()) {
-    names += (names.empty() ? "" : ", ") + variable.definition.name;
+    names.push_back(variable.definition.name);
   }
-  throw Error(Code::not_found,
-              contents_.path + ": no variable " + name + " (there are: " + names + ")");
+  throw Error(Code::not_found, contents_.path + ": " + model::absent_variable_text(name, names));
 }
 
 const std::vector<std::size_t>& FileView::attributes_of(const std::string& owner) const {
