@@ -27,6 +27,10 @@
 ! is durable when it returns, unless the options say otherwise. Strategies, options, checksums and
 ! recovery are those of any other file of Sluice: docs/formats/records.md.
 !
+! Constants. The module hands on MPI_MODE_* of mpi_f08. In a program with `use mpi` they would be
+! ambiguous, as those of mpi are other entities: there it is `use fpio, only: fpio_file, file_dopen,
+! ...` without them.
+!
 ! Errors. `stat` is 0 or a code, which the module sluice names (`use sluice, only:
 ! sluice_error_not_found`); errmsg (and file_message()) is the message. Without stat an error stops
 ! the program with the message. What one rank meets in a collective call, all ranks get. Any call
