@@ -20,9 +20,15 @@
 ! Data is an array, section, expression or scalar of integer, real, complex, logical or character of
 ! the kinds that files have. Numbers are converted to the variable's type; a value that does not fit
 ! is an error. Logicals are stored as the boolean that h5py has. Blanks at the end of text are not
-! kept. A text for a variable of numbers is refused (`type_mismatch`). Data that is
-! not allocated and assumed-size arrays are refused (`invalid_argument`); give a section of an
-! assumed-size array.
+! kept. A text for a variable of numbers is refused (`type_mismatch`). Data that is not allocated and
+! assumed-size arrays are refused (`invalid_argument`); give a section of an assumed-size array.
+!
+! Not data. The kinds that files have are integer of 1, 2, 4 and 8 bytes, real and complex of 4 and
+! 8, each logical, and character of kind 1. Derived types, class(*) and type(*) are none: give the
+! components, inside `select type` where the type is not known. put and get of them do not compile
+! ("no matching specific binding"); the calls with rows, and those of attributes, refuse them
+! (`type_mismatch`). Nor is an array with a vector subscript, as data may stay in place: put an
+! expression, `(x(chosen))`, in parentheses, which is copied; get a whole array, and assign from it.
 !
 ! Ownership. Data is copied when it is put, within the budget, because a compiler may hand on a
 ! temporary copy. With in_place=.true. a dense array is not copied. It must then be a whole array or
@@ -121,8 +127,9 @@ module sluice
     !> Puts this rank's part of a variable. Local; any number of times, or never.
     !>
     !> - `name`: a variable of this file
-    !> - `data`: the part, which has the shape of `data`; a scalar is the one element at `start`.
-    !>   Scalars that follow one another are joined, so that single elements are cheap
+    !> - `data`: the part, which has the shape of `data`, of any kind that files have, see above; a
+    !>   scalar is the one element at `start`. Scalars that follow one another are joined, so that
+    !>   single elements are cheap
     !> - `start`: first element of the part; default: ones
     !> - `allow_overflow`: a narrowing conversion may lose values; default: .false.
     !> - `in_place`: `data` is not copied, see above; default: .false.
@@ -142,7 +149,8 @@ module sluice
     !> Reads a part of one step. Collective; each rank reads its own part, which may be empty.
     !>
     !> - `name`: a variable of this file, the same on every rank
-    !> - `data`: receives the part, which has the shape of `data`; values are converted to its type
+    !> - `data`: receives the part, which has the shape of `data`, of any kind that files have;
+    !>   values are converted to its type
     !> - `start`: first element of the part; default: ones
     !> - `step`: the step, counted from 1, the same on every rank; default: the newest
     !> - `allow_overflow`: a narrowing conversion may lose values; default: .false.
