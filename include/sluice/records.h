@@ -209,6 +209,7 @@ SLUICE_API int sluice_part_refuse(sluice_part* part, int code, const char* why);
  * -2, -1 by -3, as -1 is the next one
  * @return SLUICE_OK */
 SLUICE_API int sluice_records_count_from(sluice_records* records, int32_t first);
+
 /** Closes the file. What was written since the last commit is dropped.
  *
  * Collective.

@@ -72,17 +72,12 @@ InPlace examine(storage::File& file, JournalRuns& journal) {
     std::vector<std::byte> now = read_piece(file, piece);
     const bool is_done = std::ranges::equal(now, journal.after(piece, buffer));
     if (!is_done && !is_of_journal(file, superblock, journal, piece, now)) {
-      throw Error(
-          Code::changed_outside,
-          file.path() + ": the journal beside it does not match: bytes at offset " +
-              std::to_string(piece.offset) +
-              " are neither those before nor those after the last commit. The file was "
-              "changed by another program, or replaced. Nothing was changed. The last steps "
-              "may be in " +
-              journal_path(file.path()) +
-              " alone: if the file that it belongs to was moved, rename it to the new name "
-              "of that file with .sluice-journal behind it, and run sluice recover on that "
-              "file; remove it only if these steps are not wanted");
+      throw Error(Code::changed_outside,
+                  file.path() + ": the journal beside it does not match: bytes at offset " +
+                      std::to_string(piece.offset) +
+                      " are neither those before nor those after the last commit. The file was "
+                      "changed by another program, or replaced. Nothing was changed" +
+                      advice_on_journal(file.path()));
     }
     if (!is_done && piece.run != last_changed) {
       ++result.changed;

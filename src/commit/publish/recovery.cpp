@@ -178,8 +178,7 @@ std::string opening_notice(const storage::Lease* lease, const LeftJournal& kept)
          " is the journal of a file that was moved away from this name after its run was killed, "
          "and may have steps that are not in that file yet: rename it to the present name of the "
          "file with .sluice-journal behind it, and run sluice recover on the file; remove it only "
-         "if "
-         "that file is not wanted" +
+         "if that file is not wanted" +
          (kept.has_replaced_another ? "; it replaces the oldest of " +
                                           std::to_string(most_left_journals) + " such journals"
                                     : "");
