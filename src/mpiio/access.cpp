@@ -25,10 +25,10 @@ void check_call(const File& file, const Call& call) {
     throw Fault(MPI_ERR_ARG, "a negative offset");
   }
   if (call.is_write && !file.may_write()) {
-    throw Fault(MPI_ERR_READ_ONLY, "the file is open for reading");
+    throw Fault(MPI_ERR_READ_ONLY, "the file is open for reading only");
   }
   if (!call.is_write && !file.may_read()) {
-    throw Fault(MPI_ERR_ACCESS, "the file is open for writing");
+    throw Fault(MPI_ERR_ACCESS, "the file is open for writing only");
   }
   if (file.is_sequential() && call.where != Where::shared) {
     throw Fault(MPI_ERR_UNSUPPORTED_OPERATION, "the file is open for sequential access");
@@ -288,7 +288,7 @@ std::int64_t access_own(File& file, const Call& call, bool is_collective) {
                                       : move_own(file, call.is_write, stream, memory.memory());
   file.report.count(call.is_write, Way::independent, moved, file.view.runs_in(moved));
   if (call.where == Where::individual) {
-    file.position += moved;
+    file.position += bytes;  // what was asked for, as MPI says, also where the file ends before
   }
   return memory.finish(call, moved);
 }
@@ -315,7 +315,7 @@ std::int64_t access_together(File& file, const Call& call) {
   }
   const std::int64_t moved = move_together(file, call.is_write, stream, memory.memory(), failure);
   if (call.where == Where::individual) {
-    file.position += moved;
+    file.position += memory.memory().bytes();
   }
   return memory.finish(call, moved);
 }

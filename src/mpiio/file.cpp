@@ -153,7 +153,7 @@ void check_resizing(const File& file, std::int64_t bytes) {
     throw Fault(MPI_ERR_ARG, "a negative size");
   }
   if (!file.may_write()) {
-    throw Fault(MPI_ERR_READ_ONLY, "the file is open for reading");
+    throw Fault(MPI_ERR_READ_ONLY, "the file is open for reading only");
   }
 }
 

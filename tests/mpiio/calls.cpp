@@ -238,6 +238,13 @@ void check_modes() {
   MPI_Status status{};
   MPI_File_read_all(file, room.data(), 100, MPI_CHAR, &status);
   expect(elements_of(status, MPI_CHAR) == 10 && room[9] == 0 && room[10] == 'x', "a short read");
+  // "Positioning" of the MPI standard: by what is asked for, in whole elements of the view.
+  MPI_File_get_position(file, &at);
+  expect(at == 990 + 100, "the pointer after a short read");
+  MPI_File_seek(file, -10, MPI_SEEK_END);
+  MPI_File_read(file, room.data(), 100, MPI_CHAR, &status);
+  MPI_File_get_position(file, &at);
+  expect(at == 990 + 100, "the pointer after a short read of one rank");
   MPI_File_close(&file);
   file = open(MPI_COMM_WORLD, MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL);
   expect(MPI_File_write_at_all(file, 0, &byte, 1, MPI_CHAR, MPI_STATUS_IGNORE) ==
