@@ -46,7 +46,7 @@ struct Recovered {
 };
 
 std::string last_step_text(std::uint64_t steps) {
-  return steps == 0 ? "no step" : fmt::format("last good step {}", steps - 1);
+  return steps == 0 ? "it has no steps" : fmt::format("last good step {}", steps - 1);
 }
 
 std::string outcome_text(const std::string& path, const Recovered& outcome) {
@@ -67,14 +67,14 @@ std::string outcome_text(const std::string& path, const Recovered& outcome) {
   }
   if (recovery.found == Recovery::Found::incomplete) {
     return fmt::format(
-        "{}: a step was under way and never became durable: its journal {} removed; {}\n",
+        "{}: a commit was under way and never became durable: its journal {} removed; {}\n",
         printable(path), outcome.would ? "would be" : "was", last);
   }
   if (recovery.changed == 0 && !recovery.guarded) {
     return fmt::format("{}: complete; the journal of its last commit {} removed; {}\n",
                        printable(path), outcome.would ? "would be" : "was", last);
   }
-  return fmt::format("{}: a durable step was not in place: {} of {} {} written; {}\n",
+  return fmt::format("{}: a durable commit was not in place: {} of {} {} written; {}\n",
                      printable(path), recovery.changed, count_text(recovery.runs, "change"),
                      outcome.would ? "would be" : "were", last);
 }
