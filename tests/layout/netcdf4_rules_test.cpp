@@ -83,14 +83,14 @@ TEST(Dimensions, HaveProperNames) {
 }
 
 TEST(Names, AreThoseOfNetcdf) {
-  for (const char* name : {" lead", "trail ", "a\nb", "x\t", "-dash", "(x)", "group/ x", "\x7f"}) {
+  for (const char* name : {" lead", "trail ", "a\nb", "x\t", "group/ x", "\x7f"}) {
     EXPECT_EQ(code_of(variable(name, {5})), Code::unsupported) << name;
     EXPECT_THROW(check_attribute({"v", name, 1.0}), Error) << name;
   }
-  for (const char* name : {" lead", "trail ", "-dash"}) {
+  for (const char* name : {" lead", "trail ", "a\nb"}) {
     EXPECT_EQ(code_of(variable("a", {5}, false, {name})), Code::bad_name) << name;
   }
-  for (const char* name : {"a b", "_x", "7", "x-y", "x(1)", "\u00e9t\u00e9", "group/x+"}) {
+  for (const char* name : {"a b", "_x", "7", ".x", "x-y", "x(1)", "\u00e9t\u00e9", "group/x+"}) {
     EXPECT_EQ(code_of(variable(name, {5})), Code::ok) << name;
   }
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string_view>
 #include <utility>
 
@@ -71,19 +70,15 @@ namespace {
          "name");
 }
 
-/// "", or what netCDF has against a part of a name. From "NetCDF Names" in the NetCDF User's Guide:
-/// a letter, a digit, an underscore or UTF-8, then anything that is printable.
+/// "", or what netCDF has against a part of a name ("NetCDF Names" in the NetCDF User's Guide).
+/// Some names that its programs do not make, as .x, they read: these are none of its faults.
 std::string fault_of_part(std::string_view part) {
-  const auto byte = [](char c) { return static_cast<unsigned char>(c); };
-  const auto is_control = [&](char c) { return byte(c) < 0x20 || byte(c) == 0x7f; };
-  const unsigned char first = byte(part.front());
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   std::string fault;
   if (std::any_of(part.begin(), part.end(), is_control)) {
     fault = "has a control character";
-  } else if (part.back() == ' ') {
-    fault = "ends with a space";
-  } else if (first < 0x80 && std::isalnum(first) == 0 && first != '_') {
-    fault = "begins with neither a letter, a digit nor an underscore";
+  } else if (part.front() == ' ' || part.back() == ' ') {
+    fault = "begins or ends with a space";
   }
   return fault.empty() ? "" : model::quoted(part) + " " + fault + ": netCDF has no such names";
 }
