@@ -63,12 +63,14 @@ module sluice
   implicit none
   private
 
+  !> The type of C that has the number n is first_type + n, so that no type is the number of a kind.
+  integer(c_int32_t), parameter :: first_type = 1000
   !> Types of variables. The number of a complex type is, like its kind, that of its parts. float16
   !> is put and got as real(real32).
-  integer(c_int32_t), parameter, public :: sluice_int8 = 1, sluice_int16 = 2, sluice_int32 = 3, &
-    sluice_int64 = 4, sluice_uint8 = 5, sluice_uint16 = 6, sluice_uint32 = 7, sluice_uint64 = 8, &
-    sluice_real32 = 9, sluice_real64 = 10, sluice_complex32 = 11, sluice_complex64 = 12, &
-    sluice_logical = 13, sluice_float16 = 15
+  integer(c_int32_t), parameter, public :: sluice_int8 = 1001, sluice_int16 = 1002, &
+    sluice_int32 = 1003, sluice_int64 = 1004, sluice_uint8 = 1005, sluice_uint16 = 1006, &
+    sluice_uint32 = 1007, sluice_uint64 = 1008, sluice_real32 = 1009, sluice_real64 = 1010, &
+    sluice_complex32 = 1011, sluice_complex64 = 1012, sluice_logical = 1013, sluice_float16 = 1015
   public :: sluice_character, sluice_checkpoint, sluice_file, sluice_read_text, sluice_ticket
   public :: sluice_version, sluice_mpi_library, sluice_code_name
   public :: sluice_set_message_handler
@@ -713,7 +715,7 @@ contains
   !> The type of text of at most `bytes` bytes (UTF-8). Local.
   pure integer(c_int32_t) function sluice_character(bytes)
     integer, intent(in) :: bytes
-    sluice_character = 14 + 256 * bytes
+    sluice_character = first_type + 14 + 256 * bytes
   end function
 
 #include "sluice_kinds.inc"

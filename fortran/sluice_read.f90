@@ -86,7 +86,7 @@ contains
     type_of = 0
     if (is_missing(self%handle, self%path, stat, errmsg)) return
     call finish(self%handle, look_up(self, name, info), stat, errmsg)
-    type_of = info%type
+    if (info%type /= 0) type_of = first_type + info%type
   end procedure
 
   module procedure shape_of
@@ -189,7 +189,7 @@ contains
     count = 0
     call finish(self%handle, c_attribute_info(self%handle, c_text(owner), c_text(name), its_type, &
       count), stat, errmsg)
-    if (present(type)) type = its_type
+    if (present(type) .and. its_type /= 0) type = first_type + its_type
     attribute_size = int(count)
   end procedure
 

@@ -14,6 +14,7 @@ contains
     type(c_ptr), allocatable, target :: names(:)
     integer(c_int32_t) :: variable
     integer(c_int) :: code
+    character(len=11) :: number
     if (is_missing(self%handle, self%path, stat, errmsg)) return
     options = variable_options(c_sizeof(options), flag(steps), flag(partial), c_null_ptr, &
       c_null_ptr, c_null_ptr, c_null_ptr, c_null_ptr, flag(varying), 0, c_null_ptr)
@@ -47,8 +48,13 @@ contains
       code = c_refuse(self%handle, invalid_argument, c_text("define " // trim(name) // &
         ": chunk and dimensions need as many elements as shape"))
     end if
-    call finish(self%handle, c_define(self%handle, c_text(name), type, size(dims), dims, options, &
-      variable), stat, errmsg)
+    if (type < first_type) then
+      write (number, "(i0)") type
+      code = c_refuse(self%handle, invalid_argument, c_text("define " // trim(name) // ": " // &
+        trim(number) // " is no type. A kind, such as real64, is none: give sluice_real64"))
+    end if
+    call finish(self%handle, c_define(self%handle, c_text(name), type - first_type, size(dims), &
+      dims, options, variable), stat, errmsg)
   end procedure
 
   !> The bytes of a value of an intrinsic type, and which type that is to C. Of any other type: no
@@ -89,11 +95,12 @@ contains
       type = sluice_logical
     type is (character(*))
       bytes = transfer(c_text(fill), mold)
-      type = string_kind + 256 * size(bytes)
+      type = first_type + string_kind + 256 * size(bytes)
     class default
       bytes = mold
-      type = no_type
+      type = first_type + no_type
     end select
+    type = type - first_type
   end subroutine
 
   module procedure define_32

@@ -212,6 +212,10 @@ contains
     end if
     call out%flush(stat=code, errmsg=message)
     call expect(invalid, "define y: chunk and dimensions")
+    call out%define("y", real64, shape=[3, 4], stat=code, errmsg=message)
+    call expect(invalid, "define y: 8 is no type. A kind, such as real64, is none")
+    call out%flush(stat=code, errmsg=message)
+    call expect(invalid, "no type")
     call out%define("../y", sluice_real64, shape=[3, 4], stat=code, errmsg=message)
     call expect(sluice_error_bad_name, "..")
     call out%flush(stat=code, errmsg=message)
