@@ -27,7 +27,9 @@ bool Claim::has_lease() const noexcept {
 }
 
 bool Claim::require_place(const std::string& present_path, const GuardedFile& file) {
-  const bool is_there = storage::is_at(storage_, present_path, file.identity());
+  const storage::Standing standing =
+      storage::standing_at(storage_, present_path, file.identity(), least_bytes_);
+  const bool is_there = standing != storage::Standing::gone;
   if (!is_there && is_removed(present_path, file)) {
     return false;
   }
@@ -35,13 +37,17 @@ bool Claim::require_place(const std::string& present_path, const GuardedFile& fi
   if (!is_there) {
     throw moved_error(path_);
   }
+  if (standing == storage::Standing::shorter) {
+    throw storage::cut_error(path_, least_bytes_);
+  }
   has_looked_ = true;
   return true;
 }
 
 bool Claim::has_place(const std::string& present_path, const GuardedFile& file) noexcept {
   try {
-    return has_lease() && storage::is_at(storage_, present_path, file.identity());
+    return has_lease() && storage::standing_at(storage_, present_path, file.identity(),
+                                               least_bytes_) == storage::Standing::whole;
   } catch (const std::exception&) {
     return false;
   }

@@ -35,6 +35,7 @@ std::shared_ptr<CommittedFile> CommittedFile::reopen(storage::Storage& storage,
   std::shared_ptr<CommittedFile> file(new CommittedFile(storage, path, settings));
   file->file_.take(recover_changed(storage, path, settings, std::move(there)));
   file->frontier_ = file->logical_end_ = file->file_.file().size();
+  file->claim_.note_commit(file->frontier_);
   file->checksums_.load(file->file_.file());
   return file;
 }
@@ -209,7 +210,6 @@ void CommittedFile::commit(bool closing) {
 void CommittedFile::finish_commit() {
   ++commits_;
   state_.dirty = state_.keeps_fresh = state_.keeps_some = false;
-  claim_.note_commit();
   if (state_.deferred) {
     held_.drop_from(frontier_);
   } else if (!pending_) {
@@ -217,6 +217,7 @@ void CommittedFile::finish_commit() {
     checksums_.update(file_.file());
   }
   frontier_ = std::max(frontier_, end_);
+  claim_.note_commit(frontier_);
   if (settings_.log) {
     storage::say(path_ + ": commit " + std::to_string(commits_) + ", " + std::to_string(end_) +
                  " bytes");

@@ -1,5 +1,5 @@
-// A file that is moved, removed or replaced while it is written: the next step fails on every rank,
-// instead of going into a file that nobody finds, or into one that another program writes.
+// A file that is moved, removed, cut or replaced while it is written: the next step fails on every
+// rank, instead of going into a file that nobody finds, or into one that another program writes.
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -76,11 +76,11 @@ class RemovedFile : public testing::TestWithParam<Case> {
     return errors;
   }
 
-  void expect_refused(const std::vector<Error>& errors) const {
+  static void expect_refused(const std::vector<Error>& errors, Code code = Code::changed_outside,
+                             const std::string& text = "moved or removed") {
     for (const Error& error : errors) {
-      EXPECT_EQ(error.code(), Code::changed_outside) << error.what();
-      EXPECT_NE(std::string(error.what()).find("moved or removed"), std::string::npos)
-          << error.what();
+      EXPECT_EQ(error.code(), code) << error.what();
+      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
     }
   }
 
@@ -107,6 +107,48 @@ TEST_P(RemovedFile, AnotherFileInItsPlaceStaysAsItIs) {
   std::string foreign;
   expect_refused(write([&] { foreign = put_copy_in_its_place(); }));
   EXPECT_EQ(content_of(path()), foreign);
+}
+
+// As mode "w" of plain HDF5 does before it is refused.
+TEST_P(RemovedFile, OnceCutMakesTheNextStepFail) {
+  expect_refused(write([&] { fs::resize_file(path(), 0); }), Code::changed_outside, "has cut it");
+  EXPECT_EQ(fs::file_size(path()), 0u);
+}
+
+TEST_P(RemovedFile, OnceCutInTheMiddleMakesTheNextStepFail) {
+  std::uintmax_t left = 0;
+  expect_refused(write([&] {
+                   left = fs::file_size(path()) / 2;
+                   fs::resize_file(path(), left);
+                 }),
+                 Code::changed_outside, "has cut it");
+  EXPECT_EQ(fs::file_size(path()), left);
+}
+
+// Between the opening and the first step.
+TEST_P(RemovedFile, OnceCutIsNotAppendedTo) {
+  Error error(Code::internal, "no error");
+  for (const Mode mode : {Mode::write, Mode::append}) {
+    exec::run_local(1, 1, [&](exec::Transport& transport) {
+      Options options;
+      options.strategy = GetParam().strategy;
+      options.log = Log::off;
+      File out(detail::open_on(transport, storage_, path(), mode, options));
+      const Variable v = out.define<double>("v", shape, {.steps = true});
+      if (mode == Mode::append) {
+        fs::resize_file(path(), 0);
+      }
+      Giver<double> giver;
+      error = error_of([&] {
+        Step step = out.begin_step();
+        giver.put(step, v, 0, shape, whole_box(shape));
+        step.end();
+        out.close();
+      });
+    });
+  }
+  EXPECT_EQ(error.code(), Code::changed_outside) << error.what();
+  EXPECT_EQ(fs::file_size(path()), 0u);
 }
 
 // What another writer, which has the lease of the new name, adds to the file.

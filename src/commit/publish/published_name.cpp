@@ -69,8 +69,16 @@ void PublishedName::check_lease() const {
 
 void PublishedName::check() const {
   check_lease();
-  if (holder_ == Holder::own && !storage::is_at(storage_, path_, identity_)) {
-    throw moved_error();
+  if (holder_ != Holder::own) {
+    return;
+  }
+  switch (storage::standing_at(storage_, path_, identity_, end_)) {
+    case storage::Standing::whole:
+      return;
+    case storage::Standing::shorter:
+      throw cut_error();
+    case storage::Standing::gone:
+      throw moved_error();
   }
 }
 
@@ -81,7 +89,8 @@ bool PublishedName::leads_to_file() const {
 
 bool PublishedName::leads_to(storage::File& file) const {
   check_lease();
-  return file.identity() == identity_ && storage::is_at(storage_, path_, identity_);
+  return file.identity() == identity_ &&
+         storage::standing_at(storage_, path_, identity_, end_) == storage::Standing::whole;
 }
 
 }  // namespace sluice::commit

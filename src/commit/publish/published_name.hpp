@@ -54,6 +54,8 @@ class PublishedName {
   void give_up() noexcept;
   /// The file has that identity.
   void set_identity(const storage::FileIdentity& identity) { identity_ = identity; }
+  /// Where the last commit of it ends.
+  void set_end(std::uint64_t bytes) noexcept { end_ = bytes; }
   /// It has the name, and is not taken back any more.
   void settle() noexcept { holder_ = Holder::own; }
   /// Just before it gets the name: how. Where another file was put there, note_replaced() is void.
@@ -67,13 +69,15 @@ class PublishedName {
 
   /// Error locked if another process has taken the lease.
   void check_lease() const;
-  /// The same; changed_outside if the file had the name, and has it no more. Any thread.
+  /// The same; changed_outside if the file had the name, and has it no more, or is shorter than
+  /// set_end() said. Any thread.
   void check() const;
   /// Does it lead to the file, also before settle()? Error locked as above.
   bool leads_to_file() const;
-  /// Does it, and is `file` that one?
+  /// Does it, is `file` that one, and as long as it must be?
   bool leads_to(storage::File& file) const;
   Error moved_error() const { return storage::moved_error(path_, remedy_); }
+  Error cut_error() const { return storage::cut_error(path_, end_); }
   void release() noexcept { lease_.reset(); }
 
  private:
@@ -86,6 +90,7 @@ class PublishedName {
   ReplacedSet replaced_;
   std::string building_;  ///< the temporary name of the file; empty: it has none
   storage::FileIdentity identity_;
+  std::atomic<std::uint64_t> end_ = 0;
   std::atomic<Holder> holder_ = Holder::nothing;
 };
 

@@ -171,11 +171,11 @@ void Publisher::set_apply_interval(double seconds) {
 }
 
 void Publisher::require_sound() const {
-  if (applier_ && applier_->has_lost_file()) {
-    throw name_.moved_error();
-  }
   if (poisoned()) {
-    throw Error(Code::wrong_state,
+    name_.check();  // the cause, where that is outside
+    throw applier_ && applier_->has_lost_file()
+        ? name_.moved_error()
+        : Error(Code::wrong_state,
                 name_.path() + ": an earlier commit failed half-way: reopen the file to continue");
   }
 }
@@ -205,14 +205,25 @@ void Publisher::publish(const layout::MetadataUpdate& update, bool synced, std::
   }
   if (name_.is_building()) {
     name_file(update, synced, modified_ns);
-    return;
-  }
-  if (update.is_atomic) {
+  } else if (update.is_atomic) {
     change(update, synced, modified_ns);
     modified_ns_ = modified_ns;
-    return;
+  } else {
+    change_by_journal(update, synced, modified_ns, unsynced);
   }
-  change_by_journal(update, synced, modified_ns, unsynced);
+  name_.set_end(update.end);
+}
+
+/// The planner may open the file anew while the guard is up.
+void Publisher::keep_signature(model::Overlay& changes) {
+  const auto superblock = find_superblock(*file_);
+  if (!superblock && has_superblock_) {
+    throw name_.cut_error();  // since check_place(): the data of this commit made it longer again
+  }
+  has_superblock_ = superblock.has_value();
+  if (superblock && !changes.touches(superblock->offset, 1)) {
+    changes.write(superblock->offset, {&signature_byte, 1});
+  }
 }
 
 void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool synced,
@@ -233,11 +244,7 @@ void Publisher::change_by_journal(const layout::MetadataUpdate& update, bool syn
       changes.write(run.offset, run.bytes);
     }
   }
-  // The planner may open the file anew while the guard is up.
-  const auto superblock = find_superblock(*file_);
-  if (superblock && !changes.touches(superblock->offset, 1)) {
-    changes.write(superblock->offset, {&signature_byte, 1});
-  }
+  keep_signature(changes);
   // The disk writes the data while the record is made.
   const storage::SyncInScope data(data_sync_, unsynced ? file_.get() : nullptr);
   const bool holds_much = changes.held_bytes() > most_held_bytes;

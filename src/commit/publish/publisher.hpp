@@ -51,7 +51,8 @@ class Publisher {
   /// The present path of the file: its temporary name until the first commit.
   const std::string& present_path() const noexcept { return name_.present_path(); }
   /// Error locked if another process has taken the lease, changed_outside if the path does not lead
-  /// to the file any more: then nothing may be written. Any thread.
+  /// to the file any more, or that is shorter than its last commit: then nothing may be written. Any
+  /// thread.
   void check_place() const { name_.check(); }
   bool poisoned() const noexcept {
     return poisoned_ || (applier_ != nullptr && applier_->has_failed());
@@ -70,6 +71,8 @@ class Publisher {
   void settle();
   /// Puts every commit in place. The same error.
   void finish();
+  /// Of a file that was reopened: where its last commit ends, as its catalog says.
+  void note_end(std::uint64_t bytes) noexcept { name_.set_end(bytes); }
   /// Gives the file the time of its last commit again, which writes of a failed step have changed.
   void restore_time() noexcept;
   /// Stage 2: metadata in new space. The caller syncs with the data.
@@ -96,6 +99,7 @@ class Publisher {
   void publish_to_store(const layout::MetadataUpdate& update, bool synced,
                         std::int64_t modified_ns);
   void name_file(const layout::MetadataUpdate& update, bool synced, std::int64_t modified_ns);
+  void keep_signature(model::Overlay& changes);
   void change_by_journal(const layout::MetadataUpdate& update, bool synced,
                          std::int64_t modified_ns, const std::optional<layout::Extent>& unsynced);
   /// May a record be followed by others before it is in place?
@@ -122,7 +126,8 @@ class Publisher {
   std::uint64_t commits_ = 0;
   std::int64_t modified_ns_ = 0;  ///< of the last commit
   bool is_store_ = false;
-  bool is_new_store_ = false;  ///< without a commit
+  bool is_new_store_ = false;    ///< without a commit
+  bool has_superblock_ = false;  ///< as the last commit with a journal found it
   Unsynced unsynced_;
   storage::SyncBeside data_sync_;  ///< of file_, beside the journal
   bool names_changed_ = false;     ///< since the folder was synced

@@ -133,6 +133,7 @@ std::unique_ptr<layout::Planner> CommitPlanner::open(Opening opening, const Opti
   if (options.restart_after >= 0) {
     drop_later_steps(*planner, options);
   }
+  publisher_->note_end(planner->committed_end());
   return planner;
 }
 
@@ -318,6 +319,7 @@ std::string CommitPlanner::abandon() {
     planned_end_ = 0;
     replay_locked(layout::absent);
   }
+  publisher_->note_end(planner_->committed_end());
   // What the failed commit wrote must not show through the holes of the next one.
   publisher_->file().resize(planner_->committed_end());
   // If the program is killed now, recovery must not take that for a change by another one.
