@@ -6,8 +6,8 @@ set(SLUICE_MPIIO_OTHERS
   src/model/bits.cpp src/model/error.cpp src/model/name.cpp src/mpi/loaded.cpp
   src/storage/background_thread.cpp src/storage/calls.cpp src/storage/direct.cpp
   src/storage/file_system.cpp src/storage/foreign_file.cpp
-  src/storage/lease.cpp src/storage/lease_record.cpp src/storage/own_process.cpp
-  src/storage/permissions.cpp src/storage/place.cpp
+  src/storage/lease.cpp src/storage/lease_record.cpp src/storage/named_file.cpp
+  src/storage/own_process.cpp src/storage/permissions.cpp src/storage/place.cpp
   src/storage/posix.cpp src/storage/posix_folders.cpp src/storage/say.cpp
   src/storage/shared_memory.cpp src/storage/size_limit.cpp src/storage/storage.cpp
   src/storage/writeback.cpp)

@@ -4,6 +4,7 @@
 
 #include "plugin/guarded_file.hpp"
 #include "plugin/refused_flushes.hpp"
+#include "storage/endings.hpp"
 #include "storage/named_file.hpp"
 
 namespace sluice::plugin {
@@ -33,7 +34,13 @@ bool Claim::require_place(const std::string& present_path, const GuardedFile& fi
   if (!is_there && is_removed(present_path, file)) {
     return false;
   }
-  require_lease();
+  try {
+    require_lease();
+  } catch (const Error& e) {
+    const bool is_all_gone =
+        !is_there && e.code() == Code::locked && !storage_.exists(storage::lease_path(path_));
+    throw is_all_gone ? moved_error(path_) : e;
+  }
   if (!is_there) {
     throw moved_error(path_);
   }

@@ -81,7 +81,7 @@ class LockLease final : public Lease {
 
   /// The lock of a record that has lost its name excludes nobody.
   void check() override {
-    if (!is_current(fd_, name_)) throw lost_lease_error(path_);
+    if (!is_current(fd_, name_)) throw lost_record_error(path_);
   }
 
  private:
@@ -104,7 +104,7 @@ class FileLease final : public Lease {
   }
 
   void check() override {
-    if (!is_current(renewal_->descriptor(), name_)) throw lost_lease_error(path_);
+    if (!is_current(renewal_->descriptor(), name_)) throw lost_record_error(path_);
   }
   std::string notice() const override {
     return "this file system has no locks: " + name_ +

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/endings.hpp"
+#include "storage/named_file.hpp"
 #include "storage/own_process.hpp"
 
 namespace sluice::storage {
@@ -191,6 +193,29 @@ Error lost_lease_error(const std::string& path) {
   return {Code::locked, path +
                             ": another writer has taken over the writer lease, or removed its "
                             "record: open the file again"};
+}
+
+Error lost_record_error(const std::string& path) {
+  const std::string record = lease_path(path);
+  const std::size_t slash = path.rfind('/');
+  try {
+    if (identity_at(record)) {
+      return {Code::locked,
+              path + ": another writer has taken over the writer lease: open the file again"};
+    }
+    if (slash != std::string::npos && slash != 0 && !identity_at(path.substr(0, slash))) {
+      return {Code::changed_outside,
+              path +
+                  ": its folder was moved or removed while the file was written: this commit is "
+                  "not in it. The steps before it are where the folder is now"};
+    }
+  } catch (const Error&) {
+    return lost_lease_error(path);  // nobody can tell
+  }
+  return {Code::locked, record +
+                            ": the record of the writer lease was removed while the file was "
+                            "written, by hand or by another writer that took the lease over and "
+                            "has closed the file: open the file again"};
 }
 
 Error no_renewal_error(const std::string& path, const std::exception& why) {

@@ -43,6 +43,9 @@ std::optional<bool> is_holder_running(const std::string& record_path);
 
 /// Of a lease that is no longer this writer's.
 Error lost_lease_error(const std::string& path);
+/// The same of a lease whose record has, or had, a name: says what has become of that. Error
+/// locked; changed_outside where the folder is gone.
+Error lost_record_error(const std::string& path);
 /// Of a lease whose time nobody would renew.
 Error no_renewal_error(const std::string& path, const std::exception& why);
 

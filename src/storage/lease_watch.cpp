@@ -21,7 +21,7 @@ void LeaseWatch::check() {
   const double now = now_s();
   if (now - last_s_ > longest_s && record_ != FileIdentity{} &&
       identity_at(lease_path(path_)) != record_) {
-    throw lost_lease_error(path_);  // also the next time
+    throw lost_record_error(path_);  // also the next time
   }
   last_s_ = now;
 }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <iterator>
 #include <thread>
+#include <tuple>
 
 #include "api/file/file_impl.hpp"
 #include "storage/scratch.hpp"
@@ -52,7 +53,8 @@ class RemovedFile : public testing::TestWithParam<Case> {
     return content_of(path());
   }
 
-  /// Writes step 0, then `disturb` on rank 0, then step 1, whose errors are returned.
+  /// Writes step 0, then `disturb` on rank 0, then step 1, whose errors are returned. The next call
+  /// says the same.
   template <class Disturb>
   std::vector<Error> write(const Disturb& disturb) {
     std::vector<Error> errors(ranks, Error(Code::internal, "no error"));
@@ -72,6 +74,10 @@ class RemovedFile : public testing::TestWithParam<Case> {
         put_step(out, transport.rank(), 1);
         out.close();
       });
+      const Error& error = errors[static_cast<std::size_t>(transport.rank())];
+      const Error next = error_of([&] { std::ignore = out.begin_step(); });
+      EXPECT_EQ(next.code(), error.code()) << next.what();
+      EXPECT_STREQ(next.what(), error.what());
     });
     return errors;
   }
@@ -123,6 +129,26 @@ TEST_P(RemovedFile, OnceCutInTheMiddleMakesTheNextStepFail) {
                  }),
                  Code::changed_outside, "has cut it");
   EXPECT_EQ(fs::file_size(path()), left);
+}
+
+TEST_P(RemovedFile, WithAllBesideItIsNotTakenForALostLease) {
+  expect_refused(write([&] {
+    for (const auto& entry : fs::directory_iterator(fs::path(path()).parent_path())) {
+      fs::remove(entry.path());
+    }
+  }));
+}
+
+TEST_P(RemovedFile, WithItsFolderIsNotTakenForALostLease) {
+  const fs::path folder = fs::path(path()).parent_path();
+  const fs::path moved = folder.string() + "-moved";
+  expect_refused(write([&] { fs::rename(folder, moved); }));
+  fs::rename(moved, folder);
+}
+
+TEST_P(RemovedFile, WhoseLeaseAloneIsRemovedIsNamed) {
+  expect_refused(write([&] { fs::remove(path() + ".sluice-lease"); }), Code::locked,
+                 path() + ".sluice-lease: the record of the writer lease was removed");
 }
 
 // Between the opening and the first step.

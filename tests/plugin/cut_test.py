@@ -1,6 +1,6 @@
-"""What other programs do to a file while a program with the driver writes it: they cut it. The next
-flush fails and says what happened. A file that the program itself makes shorter is not taken for
-one that was cut."""
+"""What other programs do to a file while a program with the driver writes it: they cut it, or move
+its folder. The next flush fails and says what happened. A file that the program itself makes
+shorter is not taken for one that was cut."""
 
 import os
 import shutil
@@ -64,8 +64,26 @@ def cut_by_h5py(path):
     assert os.path.getsize(path) == 0, "HDF5 does not cut the file any more: change the pages"
 
 
+def move_folder(path):
+    os.rename(os.path.dirname(path), os.path.dirname(path) + "-moved")
+
+
+def move_all_files(path):
+    folder = os.path.dirname(path)
+    os.makedirs(folder + "-moved")
+    for name in os.listdir(folder):
+        os.rename(os.path.join(folder, name), os.path.join(folder + "-moved", name))
+
+
+def remove_lease(path):
+    os.remove(path + ".sluice-lease")
+
+
 CASES = ((cut_by_h5py, "has cut it"),
-         (lambda path: os.truncate(path, os.path.getsize(path) // 2), "has cut it"))
+         (lambda path: os.truncate(path, os.path.getsize(path) // 2), "has cut it"),
+         (move_folder, "its folder was moved or removed"),
+         (move_all_files, "was moved or removed"),
+         (remove_lease, ".sluice-lease: the record of the writer lease was removed"))
 # The mode, and the number of flushes before the file is disturbed.
 OPENINGS = (("w", 4), ("a", 4), ("a", 0))
 
@@ -104,6 +122,7 @@ def main():
                 said = disturbed(folder, mode, flushes, disturb)
                 assert "flushed" not in said, (mode, flushes, expected, said)
                 assert expected in said, (mode, flushes, expected, said)
+                assert "another writer has" not in said, (mode, flushes, expected, said)
     print(f"{len(OPENINGS) * len(CASES)} cases are noticed")
 
 

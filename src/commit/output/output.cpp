@@ -37,8 +37,7 @@ void Output::require_open() const {
     throw Error(Code::wrong_state, path_ + ": is closed");
   }
   if (broken()) {
-    throw Error(Code::wrong_state,
-                path_ + ": an earlier commit failed half-way: reopen the file to continue");
+    cause_.refuse(path_);
   }
 }
 
@@ -200,6 +199,7 @@ auto Output::together(Work&& work) {
       return work();
     });
   } catch (const Error& e) {
+    cause_.note(e, broken());
     if (exec::ranks_unreachable(e) && queue() != nullptr) {
       queue()->lose_others();  // the timeout of all other waits
     }
@@ -369,8 +369,7 @@ Receipt Output::write(FileCommit& file) {
   const plan::Explain explain = [&](const plan::Totals& mine) {
     report_.print_totals(mine, format().name);
   };
-  const bool has_data =
-      std::find(file.touched.begin(), file.touched.end(), true) != file.touched.end();
+  const bool has_data = std::ranges::count(file.touched, true) != 0;
   if (report_.explains() && has_data) {
     file.explain = &explain;
   }
@@ -403,24 +402,25 @@ void Output::agree_on_the_way() {
   try {
     exec::agree(transport_, queue() != nullptr ? queue()->failure() : nullptr);
   } catch (const Error&) {
-    recover_here();
+    recover_here(std::current_exception());
     throw;
   }
 }
 
-/// Collective. Clears the failure of commits in flight.
-void Output::recover_here() {
+/// Collective. Clears the `failure` of commits in flight.
+void Output::recover_here(const std::exception_ptr& failure) {
   recover();
   steps_ = steps_left();
   has_news_ = true;
   if (broken()) {
+    cause_.note(failure);
     require_open();  // contains the remedy
   }
 }
 
 bool Output::has_work(const std::vector<Touch>& touched, bool is_step, bool is_last) const {
-  const bool puts = std::ranges::any_of(touched, &Touch::any);
-  return is_step || puts || has_news_ || (is_last && has_unfinished());
+  return is_step || std::ranges::any_of(touched, &Touch::any) || has_news_ ||
+         (is_last && has_unfinished());
 }
 
 /// Collective. Reports how this rank's commit differs from that of rank 0. `closes`: does any rank?
@@ -470,7 +470,7 @@ Output::Agreed Output::agree_on_touched(bool is_step, bool is_last) {
   all_end_step_ = is_step && head[0] == ~head[1];
   one_goes_on_ = head[12] != 0;
   if (head[6] != 0) {
-    recover_here();
+    recover_here(agreed);
   }
   const bool closes = head[0] == closing;
   try {

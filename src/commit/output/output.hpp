@@ -20,6 +20,7 @@
 
 #include "commit/output/cost_report.hpp"
 #include "commit/output/description.hpp"
+#include "commit/output/outside_cause.hpp"
 #include "commit/output/puts.hpp"
 #include "commit/output/rounding_notes.hpp"
 #include "commit/write/commit_queue.hpp"
@@ -186,7 +187,7 @@ class Output {
   [[noreturn]] void close_after(const Error& error);
   bool has_work(const std::vector<Touch>& touched, bool is_step, bool is_last) const;
   void agree_on_the_way();
-  void recover_here();
+  void recover_here(const std::exception_ptr& failure);
   void forget_step() noexcept;
   void drop_step() noexcept;
   void leave_step() noexcept;
@@ -208,6 +209,7 @@ class Output {
   std::exception_ptr failure_;
   bool goes_on_ = false;      ///< does this rank not throw it?
   bool one_goes_on_ = false;  ///< after a failed commit: is there a rank that has not thrown it?
+  OutsideCause cause_;
   bool failed_together_ = false;
   bool keeps_earlier_ = true;  ///< may what was put before the step be kept if that fails?
   bool lost_earlier_ = false;

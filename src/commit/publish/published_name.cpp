@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "storage/endings.hpp"
+
 namespace sluice::commit {
 
 PublishedName::PublishedName(storage::Storage& storage, const std::string& path, std::string remedy)
@@ -62,8 +64,16 @@ void PublishedName::remove_replaced() noexcept {
 }
 
 void PublishedName::check_lease() const {
-  if (lease_) {
+  if (!lease_) {
+    return;
+  }
+  try {
     lease_->check();
+  } catch (const Error& e) {
+    const bool is_all_gone = e.code() == Code::locked && holder_ == Holder::own &&
+                             !storage_.exists(storage::lease_path(path_)) &&
+                             !storage_.exists(path_);
+    throw is_all_gone ? moved_error() : e;
   }
 }
 

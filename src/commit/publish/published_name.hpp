@@ -67,7 +67,8 @@ class PublishedName {
   /// After the file has the name durably, or if it is never synced. Before it has: nothing.
   void remove_replaced() noexcept;
 
-  /// Error locked if another process has taken the lease.
+  /// Error locked if another process has taken the lease, or its record was removed;
+  /// changed_outside if the file is gone with it.
   void check_lease() const;
   /// The same; changed_outside if the file had the name, and has it no more, or is shorter than
   /// set_end() said. Any thread.
