@@ -1,5 +1,5 @@
-/* The calls of the module fpio that take data of any type and rank: a value a call, so the common
- * ones are short. */
+/* The calls of the module fpio that take data: of any type and rank, by descriptor; and a scalar of
+ * the types that loops over particles are made of, by address, in as little time as possible. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -33,40 +33,6 @@ void sluice_fpio_keep_message(const char* message) {
 const char* sluice_fpio_message(void);
 const char* sluice_fpio_message(void) { return last_message; }
 
-/* One scalar that is stored as it is, of the types that loops over particles are made of; 0: look
- * closer. */
-static inline int write_quickly(sluice_part* part, const CFI_cdesc_t* values) {
-  const void* const value = values->base_addr;
-  switch (values->type) {
-    case CFI_type_double:
-      return sluice_part_write_inline(part, SLUICE_FLOAT64, value, 8);
-    case CFI_type_int32_t:
-      return sluice_part_write_inline(part, SLUICE_INT32, value, 4);
-    case CFI_type_float:
-      return sluice_part_write_inline(part, SLUICE_FLOAT32, value, 4);
-    case CFI_type_int64_t:
-      return sluice_part_write_inline(part, SLUICE_INT64, value, 8);
-    default:
-      return 0;
-  }
-}
-
-static inline int read_quickly(sluice_part* part, const CFI_cdesc_t* values) {
-  void* const value = values->base_addr;
-  switch (values->type) {
-    case CFI_type_double:
-      return sluice_part_read_inline(part, SLUICE_FLOAT64, value, 8);
-    case CFI_type_int32_t:
-      return sluice_part_read_inline(part, SLUICE_INT32, value, 4);
-    case CFI_type_float:
-      return sluice_part_read_inline(part, SLUICE_FLOAT32, value, 4);
-    case CFI_type_int64_t:
-      return sluice_part_read_inline(part, SLUICE_INT64, value, 8);
-    default:
-      return 0;
-  }
-}
-
 /* Types that arrays in files have not. Compilers say -1 or -2 for those that they do not have. */
 static sluice_type wide_type(const CFI_cdesc_t* values) {
   const CFI_type_t type = values->type;
@@ -83,6 +49,8 @@ static sluice_type wide_type(const CFI_cdesc_t* values) {
   return 0;
 }
 
+static const char* const not_allocated = "the array is not allocated";
+
 /* The values, and their number; NULL, or why they cannot be taken. */
 static const char* look_at(const CFI_cdesc_t* values, struct array* a, int64_t* count) {
   read_descriptor(values, a);
@@ -90,7 +58,7 @@ static const char* look_at(const CFI_cdesc_t* values, struct array* a, int64_t* 
     if (a->count[i] < 0) return "the array has no size here: give a section of it";
   }
   *count = elements_of(a);
-  if (*count != 0 && a->base == NULL) return "the array is not allocated";
+  if (*count != 0 && a->base == NULL) return not_allocated;
   if (fault_of_strides(a) != NULL) return fault_of_strides(a);
   if (a->type == 0) a->type = wide_type(values);
   if (a->is_text && a->element_bytes == 0) *count = 0;
@@ -120,7 +88,7 @@ static void finish(int code, const char* why, const char* call, sluice_part* par
 static const char* const never_opened = "this fpio_file is not open";
 static const char* const no_memory = "no memory for a copy of the array";
 
-static void move_slowly(struct fpio_file* fp, const CFI_cdesc_t* values, bool writes, int* stat) {
+static void move(struct fpio_file* fp, const CFI_cdesc_t* values, bool writes, int* stat) {
   struct array a;
   int64_t count = 0;
   const char* why = fp->part == NULL ? never_opened : look_at(values, &a, &count);
@@ -147,19 +115,86 @@ static void move_slowly(struct fpio_file* fp, const CFI_cdesc_t* values, bool wr
 }
 
 void sluice_fpio_bwrite(struct fpio_file* fp, const CFI_cdesc_t* values, int* stat) {
-  if (values->rank == 0 && fp->part != NULL && values->base_addr != NULL &&
-      write_quickly(fp->part, values)) {
-    if (stat != NULL) *stat = 0;
-    return;
-  }
-  move_slowly(fp, values, true, stat);
+  move(fp, values, true, stat);
 }
 
 void sluice_fpio_bread(struct fpio_file* fp, const CFI_cdesc_t* values, int* stat) {
-  if (values->rank == 0 && fp->part != NULL && values->base_addr != NULL &&
-      read_quickly(fp->part, values)) {
+  move(fp, values, false, stat);
+}
+
+/* -- one scalar -------------------------------------------------------------------------------- */
+
+static void write_slowly(struct fpio_file* fp, sluice_type type, const void* value, int* stat) {
+  const char* why = fp->part == NULL ? never_opened : value == NULL ? not_allocated : NULL;
+  const int code = fp->part == NULL ? SLUICE_ERROR_WRONG_STATE
+                   : value == NULL  ? SLUICE_ERROR_INVALID_ARGUMENT
+                                    : sluice_part_write(fp->part, type, value, 1);
+  finish(code, why, "file_bwrite", why != NULL ? fp->part : NULL, stat);
+}
+
+static void read_slowly(struct fpio_file* fp, sluice_type type, void* value, int* stat) {
+  const char* why = fp->part == NULL ? never_opened : value == NULL ? not_allocated : NULL;
+  const int code = fp->part == NULL ? SLUICE_ERROR_WRONG_STATE
+                   : value == NULL  ? SLUICE_ERROR_INVALID_ARGUMENT
+                                    : sluice_part_read(fp->part, type, value, 1);
+  finish(code, why, "file_bread", NULL, stat);
+}
+
+static inline void write_one(struct fpio_file* fp, sluice_type type, const void* value,
+                             size_t bytes, int* stat) {
+  if (fp->part != NULL && value != NULL && sluice_part_write_inline(fp->part, type, value, bytes)) {
     if (stat != NULL) *stat = 0;
     return;
   }
-  move_slowly(fp, values, false, stat);
+  write_slowly(fp, type, value, stat);
+}
+
+static inline void read_one(struct fpio_file* fp, sluice_type type, void* value, size_t bytes,
+                            int* stat) {
+  if (fp->part != NULL && value != NULL && sluice_part_read_inline(fp->part, type, value, bytes)) {
+    if (stat != NULL) *stat = 0;
+    return;
+  }
+  read_slowly(fp, type, value, stat);
+}
+
+/* A function of its own for each type: its number and size are then constants. */
+void sluice_fpio_write_int32(struct fpio_file* fp, const void* value, int* stat);
+void sluice_fpio_write_int32(struct fpio_file* fp, const void* value, int* stat) {
+  write_one(fp, SLUICE_INT32, value, 4, stat);
+}
+
+void sluice_fpio_read_int32(struct fpio_file* fp, void* value, int* stat);
+void sluice_fpio_read_int32(struct fpio_file* fp, void* value, int* stat) {
+  read_one(fp, SLUICE_INT32, value, 4, stat);
+}
+
+void sluice_fpio_write_int64(struct fpio_file* fp, const void* value, int* stat);
+void sluice_fpio_write_int64(struct fpio_file* fp, const void* value, int* stat) {
+  write_one(fp, SLUICE_INT64, value, 8, stat);
+}
+
+void sluice_fpio_read_int64(struct fpio_file* fp, void* value, int* stat);
+void sluice_fpio_read_int64(struct fpio_file* fp, void* value, int* stat) {
+  read_one(fp, SLUICE_INT64, value, 8, stat);
+}
+
+void sluice_fpio_write_real32(struct fpio_file* fp, const void* value, int* stat);
+void sluice_fpio_write_real32(struct fpio_file* fp, const void* value, int* stat) {
+  write_one(fp, SLUICE_FLOAT32, value, 4, stat);
+}
+
+void sluice_fpio_read_real32(struct fpio_file* fp, void* value, int* stat);
+void sluice_fpio_read_real32(struct fpio_file* fp, void* value, int* stat) {
+  read_one(fp, SLUICE_FLOAT32, value, 4, stat);
+}
+
+void sluice_fpio_write_real64(struct fpio_file* fp, const void* value, int* stat);
+void sluice_fpio_write_real64(struct fpio_file* fp, const void* value, int* stat) {
+  write_one(fp, SLUICE_FLOAT64, value, 8, stat);
+}
+
+void sluice_fpio_read_real64(struct fpio_file* fp, void* value, int* stat);
+void sluice_fpio_read_real64(struct fpio_file* fp, void* value, int* stat) {
+  read_one(fp, SLUICE_FLOAT64, value, 8, stat);
 }

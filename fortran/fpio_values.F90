@@ -101,6 +101,55 @@ module fpio_values
       type(*), dimension(..), intent(inout) :: values
       integer(c_int), intent(out), optional :: stat
     end subroutine
+    ! One scalar, by its address: without a descriptor a call costs less.
+    subroutine c_write_int32(fp, value, stat) bind(c, name="sluice_fpio_write_int32")
+      import
+      type(fpio_file), intent(inout) :: fp
+      integer(c_int32_t), intent(in) :: value
+      integer(c_int), intent(out), optional :: stat
+    end subroutine
+    subroutine c_read_int32(fp, value, stat) bind(c, name="sluice_fpio_read_int32")
+      import
+      type(fpio_file), intent(inout) :: fp
+      integer(c_int32_t), intent(inout) :: value
+      integer(c_int), intent(out), optional :: stat
+    end subroutine
+    subroutine c_write_int64(fp, value, stat) bind(c, name="sluice_fpio_write_int64")
+      import
+      type(fpio_file), intent(inout) :: fp
+      integer(c_int64_t), intent(in) :: value
+      integer(c_int), intent(out), optional :: stat
+    end subroutine
+    subroutine c_read_int64(fp, value, stat) bind(c, name="sluice_fpio_read_int64")
+      import
+      type(fpio_file), intent(inout) :: fp
+      integer(c_int64_t), intent(inout) :: value
+      integer(c_int), intent(out), optional :: stat
+    end subroutine
+    subroutine c_write_real32(fp, value, stat) bind(c, name="sluice_fpio_write_real32")
+      import
+      type(fpio_file), intent(inout) :: fp
+      real(c_float), intent(in) :: value
+      integer(c_int), intent(out), optional :: stat
+    end subroutine
+    subroutine c_read_real32(fp, value, stat) bind(c, name="sluice_fpio_read_real32")
+      import
+      type(fpio_file), intent(inout) :: fp
+      real(c_float), intent(inout) :: value
+      integer(c_int), intent(out), optional :: stat
+    end subroutine
+    subroutine c_write_real64(fp, value, stat) bind(c, name="sluice_fpio_write_real64")
+      import
+      type(fpio_file), intent(inout) :: fp
+      real(c_double), intent(in) :: value
+      integer(c_int), intent(out), optional :: stat
+    end subroutine
+    subroutine c_read_real64(fp, value, stat) bind(c, name="sluice_fpio_read_real64")
+      import
+      type(fpio_file), intent(inout) :: fp
+      real(c_double), intent(inout) :: value
+      integer(c_int), intent(out), optional :: stat
+    end subroutine
   end interface
 
 contains
@@ -118,11 +167,15 @@ contains
 #define BWRITE bwrite_int32
 #define BREAD bread_int32
 #define VALUES integer(int32)
+#define WRITE_ONE c_write_int32
+#define READ_ONE c_read_int32
 #include "fpio_values.inc"
 
 #define BWRITE bwrite_int64
 #define BREAD bread_int64
 #define VALUES integer(int64)
+#define WRITE_ONE c_write_int64
+#define READ_ONE c_read_int64
 #include "fpio_values.inc"
 
 #ifdef __GFC_INT_16__
@@ -135,11 +188,15 @@ contains
 #define BWRITE bwrite_real32
 #define BREAD bread_real32
 #define VALUES real(real32)
+#define WRITE_ONE c_write_real32
+#define READ_ONE c_read_real32
 #include "fpio_values.inc"
 
 #define BWRITE bwrite_real64
 #define BREAD bread_real64
 #define VALUES real(real64)
+#define WRITE_ONE c_write_real64
+#define READ_ONE c_read_real64
 #include "fpio_values.inc"
 
 #ifdef __GFC_REAL_10__

@@ -141,9 +141,11 @@ contains
   subroutine check_values()
     integer, allocatable :: nothing(:)
     integer :: listed(3)
+    real(real64), pointer :: none
     listed = 1
     allocate (nothing(3))
     deallocate (nothing)
+    nullify (none)
     call file_dopen(fp, trim(path) // ".values", new, MPI_COMM_WORLD)
     call file_bwrite(fp, 1)
     if (rank == 0) then
@@ -156,6 +158,9 @@ contains
       message = file_message()
       call expect(invalid, "file_bwrite: the array is not allocated")
       call write_list(listed)
+      call file_bwrite(fp, none, code)
+      message = file_message()
+      call expect(invalid, "file_bwrite: the array is not allocated")
     end if
     call file_dwrite(fp, stat=code, errmsg=message)
     call expect(invalid, "file_bwrite: the array is not allocated") ! the first reason
