@@ -20,8 +20,8 @@
 ! Data is an array, section, expression or scalar of integer, real, complex, logical or character of
 ! the kinds that files have. Numbers are converted to the variable's type; a value that does not fit
 ! is an error. Logicals are stored as the boolean that h5py has. Blanks at the end of text are not
-! kept. A text for a variable of numbers is refused (`type_mismatch`). Data that is not allocated and
-! assumed-size arrays are refused (`invalid_argument`); give a section of an assumed-size array.
+! kept. A text for a variable of numbers is refused (`type_mismatch`). Data that is not allocated
+! and assumed-size arrays are refused (`invalid_argument`); give a section of an assumed-size array.
 !
 ! Not data. The kinds that files have are integer of 1, 2, 4 and 8 bytes, real and complex of 4 and
 ! 8, each logical, and character of kind 1. Derived types, class(*) and type(*) are none: give the

@@ -84,6 +84,34 @@ void RecordsImpl::find() {
   table_ = file_->find(table_name);
 }
 
+namespace {
+
+/// Of `count` values; Error invalid_argument if it is invalid.
+std::size_t bytes_of(const std::string& path, const char* call, ScalarCode code, const void* data,
+                     std::int64_t count) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(Code::invalid_argument, path + ": " + call + ": " + why);
+  };
+  const std::uint64_t size = layout::records::scalar_bytes(code);
+  std::uint64_t bytes = 0;
+  if (size == 0) {
+    refuse(std::to_string(code) + " is not a type of values");
+  }
+  if (count < 0 || __builtin_mul_overflow(size, static_cast<std::uint64_t>(count), &bytes)) {
+    refuse(std::to_string(count) + " values");
+  }
+  if (bytes != 0 && data == nullptr) {
+    refuse("the address of the values is NULL");
+  }
+  constexpr std::uint64_t worth_a_look_bytes = 1024;  // single values are written by the million
+  if (bytes >= worth_a_look_bytes) {
+    exec::refuse_device_memory(data, [&] { return path + ": " + call; });
+  }
+  return bytes;
+}
+
+}  // namespace
+
 RecordsImpl::Stream& RecordsImpl::stream(int part) {
   if (part < 0 || part >= parts()) {
     throw Error(Code::invalid_argument, path() + ": part " + std::to_string(part) + " of " +
@@ -104,29 +132,6 @@ void RecordsImpl::require(bool writing) const {
   }
 }
 
-std::size_t RecordsImpl::bytes_of(const char* call, ScalarCode code, const void* data,
-                                  std::int64_t count) const {
-  const auto refuse = [&](const std::string& why) {
-    throw Error(Code::invalid_argument, path() + ": " + call + ": " + why);
-  };
-  const std::uint64_t size = layout::records::scalar_bytes(code);
-  std::uint64_t bytes = 0;
-  if (size == 0) {
-    refuse(std::to_string(code) + " is not a type of values");
-  }
-  if (count < 0 || __builtin_mul_overflow(size, static_cast<std::uint64_t>(count), &bytes)) {
-    refuse(std::to_string(count) + " values");
-  }
-  if (bytes != 0 && data == nullptr) {
-    refuse("the address of the values is NULL");
-  }
-  constexpr std::uint64_t worth_a_look_bytes = 1024;  // single values are written by the million
-  if (bytes >= worth_a_look_bytes) {
-    exec::refuse_device_memory(data, [&] { return path() + ": " + call; });
-  }
-  return bytes;
-}
-
 // -- writing --------------------------------------------------------------------------------------
 
 void RecordsImpl::set_text(const std::string& name, const std::string& text) {
@@ -140,7 +145,7 @@ void RecordsImpl::set_text(const std::string& name, const std::string& text) {
 void RecordsImpl::write(int part, ScalarCode code, const void* data, std::int64_t count) {
   try {
     require(true);
-    const std::size_t bytes = bytes_of("write", code, data, count);
+    const std::size_t bytes = bytes_of(path(), "write", code, data, count);
     Stream& mine = stream(part);
     if (bytes != 0 && !mine.writer.write(code, data, static_cast<std::uint64_t>(count), bytes)) {
       throw Error(Code::over_budget, path() + ": write: no memory for " + std::to_string(count) +
@@ -238,7 +243,7 @@ bool RecordsImpl::drain(double seconds) {
 
 void RecordsImpl::read(int part, ScalarCode code, void* data, std::int64_t count) {
   require(false);
-  const std::size_t bytes = bytes_of("read", code, data, count);
+  const std::size_t bytes = bytes_of(path(), "read", code, data, count);
   PartReader& from = stream(part).reader;
   if (bytes != 0) {
     exec::for_file(path(),

@@ -66,9 +66,6 @@ class RecordsImpl {
   void define();
   void find();
   void require(bool writing) const;
-  /// Of `count` values; Error invalid_argument if it is invalid.
-  std::size_t bytes_of(const char* call, layout::records::ScalarCode code, const void* data,
-                       std::int64_t count) const;
   void agree_on(int what);
   void put_all(Step& step);
   void check_rows(std::uint64_t group, std::uint64_t data_bytes) const;
