@@ -10,7 +10,7 @@ import numpy as np
 
 from ._attributes import Attributes
 from ._library import Code, Error, OneHandle, ffi, lib, text_of
-from ._selection import resolve
+from ._selection import picks_several, resolve, take_out
 from ._types import (address, as_ids, as_shape, as_text, dtype_of, hand_over, numbers, storable,
                      type_of)
 
@@ -19,8 +19,10 @@ class Variable(OneHandle):
     """A variable of an open file: what is known of it and, in a file being read, its values.
 
     Indexing reads as numpy does: `f["spins"][-1, 10:20]`. The first dimension of a variable with
-    steps is the step. Reading is collective: every rank reads its own selection, an empty one too,
-    of the same steps.
+    steps is the step. Along one dimension there may be an increasing list of indices or a mask, as
+    in h5py: `f["spins"][[0, 5]]`; of other dimensions than the step all from the first to the last
+    is read. Reading is collective: every rank reads its own selection, an empty one too, of the
+    same steps.
 
     Attributes:
         name (str): Name, with "/" between groups.
@@ -219,7 +221,7 @@ class Variable(OneHandle):
     def __getitem__(self, key: Any) -> Any:
         try:
             along = resolve(key, self.shape)
-            if self.has_steps and along[0].inside == 0 and self.varying and self.step_shape:
+            if self.has_steps and along[0].is_one and self.varying and self.step_shape:
                 along[1:] = resolve(tuple(_spelled(key, self.ndim)[1:]) or Ellipsis,
                                     self.shape_of(along[0].start))
         except (IndexError, Error) as error:
@@ -228,10 +230,10 @@ class Variable(OneHandle):
         if not self.has_steps:
             return self._take(along, -1)
         steps, rest = along[0], along[1:]
-        if steps.inside == 0:
+        if steps.is_one:
             return self._take(rest, steps.start)
         if not len(steps.indices):
-            shape = tuple(len(a.indices) for a in rest if a.inside != 0)
+            shape = tuple(len(a.indices) for a in rest if not a.is_one)
             return np.empty((0,) + shape, dtype=self.dtype)
         with self._file._lock:
             if self._takes_together():
@@ -247,7 +249,7 @@ class Variable(OneHandle):
         """Takes part in what the other ranks call, who have a good index."""
         with self._file._lock:
             if self.has_steps and self._takes_together() and \
-                    isinstance(_spelled(key, self.ndim)[0], slice):
+                    picks_several(_spelled(key, self.ndim)[0]):
                 self._refuse(error, lib.sluice_defer_get, 0, ffi.NULL, 0, ffi.NULL)
                 with contextlib.suppress(Error):  # it is `error`
                     self._file._call(lib.sluice_perform_gets)
@@ -269,13 +271,13 @@ class Variable(OneHandle):
                              len(counts), selection, step)
         self._file._call(lib.sluice_perform_gets)
         hand_over(read, hull)
-        return hull[(slice(None),) + tuple(a.inside for a in along)]
+        return take_out(hull, along)
 
     def _take(self, along: Sequence[Any], step: int) -> Any:
         if self.varying and step >= 0 and along:
             return self._take_varying(along, step)
         hull = self.get(step, [a.start for a in along], [a.count for a in along])
-        return hull[tuple(a.inside for a in along)]
+        return take_out(hull, along)
 
     def _take_varying(self, along: Sequence[Any], step: int) -> Any:
         """Rows that the step does not have read as the fill value, so that steps can be stacked."""
@@ -286,7 +288,7 @@ class Variable(OneHandle):
         hull = np.full([first.count] + counts[1:], self.fill, dtype=self.dtype)
         starts = [first.start if there else 0] + [a.start for a in along[1:]]
         hull[:there] = self.get(step, starts, counts)
-        return hull[tuple(a.inside for a in along)]
+        return take_out(hull, along)
 
     def __len__(self) -> int:
         if self.ndim == 0:

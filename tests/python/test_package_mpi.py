@@ -263,6 +263,8 @@ WRONG_READS = {
     "rows": lambda x, wrong: x.get_rows([0.5] if wrong else [0]),
     "index": lambda x, wrong: x[99 if wrong else 0],
     "index of a range of steps": lambda x, wrong: x[:, 99 if wrong else 0],
+    "list of steps": lambda x, wrong: x[[99 if wrong else 0]],
+    "list of rows": lambda x, wrong: x[0, [0, 99 if wrong else 1]],
 }
 
 

@@ -104,8 +104,28 @@ def test_indices_mean_what_they_mean_to_numpy(path):
         assert f["x"][-1, 2, 3, 1] == values["x"][-1, 2, 3, 1]
 
 
-@pytest.mark.parametrize("key", [(0, 7), (5,), (-6,), (0, 0, 0, 0, 0), ([1, 2],), (True,), (None,),
-                                 ("x",), (1.0,), (..., ...)])
+def test_lists_and_masks_mean_what_they_mean_to_h5py(path):
+    mask = np.arange(7) % 3 == 0
+    keys = [[0, 2], [4], np.array([1, 3, 4]), [1, 3], [True, False, True, True, False],
+            (slice(None), [0, 2, 5]), (0, mask), (-1, [1, 6], 2), (slice(1, 4), mask, 2, 1),
+            (0, slice(None), [0, 3]), (0, 3, [1, 2], 1), (..., [0, 2]), ([1, 4], 2, ..., 0),
+            (slice(3, None, 1), 0, slice(None), [True, False, True])]
+    with sluice.open(path) as f, h5py.File(path) as plain:
+        for key in keys:
+            expected = plain["x"][key]
+            got = f["x"][key]
+            assert np.shape(got) == expected.shape, key
+            np.testing.assert_array_equal(got, expected, err_msg=str(key))
+        assert f["x"][[]].shape == (0, 7, 4, 3)
+        assert f["x"][0, [False] * 7].shape == (0, 4, 3)
+        np.testing.assert_array_equal(f["x"][[-2, -1]], f["x"][3:5])
+        np.testing.assert_array_equal(f["y"][[1, 5]], [1, 5])
+
+
+@pytest.mark.parametrize("key", [(0, 7), (5,), (-6,), (0, 0, 0, 0, 0), (True,), (None,), ("x",),
+                                 (1.0,), (..., ...), ([2, 1],), ([1, 1],), ([0, 5],), ([-6],),
+                                 ([1.0],), ([[1, 2]],), ([[1], [1, 2]],), ([True, False],),
+                                 ([0, 1], [0, 1]), (["x"],), (0, 0, [True] * 5)])
 def test_other_indices_are_index_errors(path, key):
     with sluice.open(path) as f, pytest.raises(IndexError):
         f["x"][key]
