@@ -11,11 +11,22 @@ from ._library import Code, Error, c_text, ffi, lib, text_of
 from ._types import address, as_dense, dtype_of, type_of
 
 
+#: Python's numbers are of these types, and are handed over as such.
+_PYTHON_TYPES = (np.int64, np.float64, np.complex128, np.bool_)
+
+
+def _scalar(value: np.generic) -> Any:
+    """Without its type a number is decoded otherwise: a scale_factor of float32 gives float32."""
+    return value.item() if isinstance(value, _PYTHON_TYPES) else value
+
+
 class Attributes(MutableMapping):
     """The attributes of a file or of one variable: a mapping from names to values.
 
     Values are bool, int, float, str, numpy scalars, or lists (one-dimensional arrays) of int, float
-    or str. Numbers of numpy keep their type, but uint32 and uint64 become int64. Setting is for
+    or str. Numbers of numpy keep their type, but uint32 and uint64 become int64. A number that is
+    read has its own type too: int64, float64 and booleans are int, float and bool, every other type
+    is a scalar of numpy, such as np.float32, and lists of numbers are arrays. Setting is for
     files being written, and alike: every rank sets an attribute of the same name and type; values
     are not compared, and those of rank 0 are stored. Everything else is for files being read. An
     attribute cannot be removed. All calls are local.
@@ -69,7 +80,7 @@ class Attributes(MutableMapping):
             return texts[0] if is_scalar else texts
         values = np.empty(1 if is_scalar else count[0], dtype=dtype_of(kind[0]))
         call(lib.sluice_get_attribute, owner, key, kind[0], values.size, address(values))
-        return values[0].item() if is_scalar else values
+        return _scalar(values[0]) if is_scalar else values
 
     def _texts(self, key: Any, kind: int, count: int) -> list[str]:
         """Padded with NUL, so that one may have others in it; bytes that are no UTF-8 are kept."""

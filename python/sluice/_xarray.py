@@ -65,14 +65,33 @@ def _dimensions(variable: Any, usable: Set[str]) -> List[str]:
     return [f"{base}_{d}" for d in range(len(variable.step_shape))]
 
 
+def _without_list(value: Any) -> Any:
+    """One number, where a list has one: netCDF does not tell them apart, and xarray takes no list
+    for the missing value, which HDF5's files of netCDF store as one."""
+    return value[0] if isinstance(value, np.ndarray) and value.shape == (1,) else value
+
+
+def _of_type(value: Any, dtype: np.dtype) -> Any:
+    """A missing value in the type of the values, which xarray compares with it, where it has a
+    place there: Zarr and other programs store it in another one."""
+    if dtype.kind not in "iuf" or not isinstance(value, (int, float, np.number)):
+        return value
+    with np.errstate(all="ignore"):
+        one = np.asarray(value).astype(dtype)[()]
+    is_kept = np.isfinite(one) == np.isfinite(value) if dtype.kind == "f" else one == value
+    return one if is_kept else value
+
+
 def _attributes(variable: Any) -> Dict[str, Any]:
     """As xarray's decoders expect them."""
-    attributes = dict(variable.attrs)
+    attributes = {name: _without_list(value) for name, value in variable.attrs.items()}
     if variable.dtype.kind == "U":
         attributes.pop("_Encoding", None)  # the values are str already
     if variable.partial and variable.dtype == np.uint64:
         # An attribute of the file is int64, which has no room for the upper half.
         attributes.setdefault("_FillValue", np.uint64(variable.fill))
+    if "_FillValue" in attributes:
+        attributes["_FillValue"] = _of_type(attributes["_FillValue"], variable.dtype)
     return attributes
 
 

@@ -182,35 +182,6 @@ def test_a_fill_value_alone_is_said_and_allows_no_holes(tmp_path, ending):
         assert np.isnan(data["i2"].values[0]).tolist() == [False, True, False]
 
 
-def test_attributes_have_the_type_that_they_were_given(tmp_path):
-    given = {"flag_values": np.array([0, 1], "i1"), "valid_min": np.int8(1), "flag": np.bool_(1),
-             "valid_range": np.array([-5, 5], "i2"), "missing_value": np.int16(-99),
-             "bytes": np.array([7], "u1"), "words": np.uint16(65535), "whole": 1}
-    for ending in ("nc", "h5", "zarr"):
-        path = tmp_path / f"own.{ending}"
-        with sluice.open(path, "w", **QUICK) as out:
-            out.put("x", np.zeros(3, "i2"))
-            for name, value in given.items():
-                out.attrs_of("x")[name] = value
-        with sluice.open(path, "a", **QUICK) as out:
-            out.put("y", np.zeros(3, "i2"))
-        assert command("verify", path).returncode == 0
-        with sluice.open(path) as file:
-            for name, value in given.items():
-                assert np.array_equal(file["x"].attrs[name], value), name
-            assert type(file["x"].attrs["valid_min"]) is int
-            assert type(file["x"].attrs["flag"]) is bool
-            assert file["x"].attrs["flag_values"].dtype == "i1"
-    with netCDF4.Dataset(tmp_path / "own.nc") as data:
-        for name, value in given.items():
-            kind = {"flag": "i1", "whole": "i8"}.get(name) or value.dtype
-            assert data["x"].getncattr(name).dtype == kind, name
-    assert command("convert", tmp_path / "own.nc", tmp_path / "copy.h5").returncode == 0
-    with h5py.File(tmp_path / "copy.h5") as data:
-        for name in ("flag_values", "valid_min", "valid_range", "missing_value", "bytes", "words"):
-            assert data["x"].attrs[name].dtype == given[name].dtype, name
-
-
 def test_missing_values_of_float16(tmp_path):
     """netCDF has no such type."""
     own, theirs, copy = (tmp_path / f"{name}.zarr" for name in ("own", "theirs", "copy"))
