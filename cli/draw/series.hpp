@@ -1,6 +1,7 @@
 // The course of a variable over the steps of a file.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,21 @@ struct Series {
   void set_times(Frame& frame) const;
   /// The band from least to most, and the mean.
   std::vector<Curve> curves() const;
+};
+
+/// The times of steps: the values of a variable `time` that the file has of its own with one value
+/// a step; otherwise those that begin_step was given.
+class StepTimes {
+ public:
+  explicit StepTimes(commit::Input& input);
+  /// NaN if there is none.
+  double of(std::uint64_t step);
+  const std::string& unit() const noexcept { return unit_; }
+
+ private:
+  commit::Input& input_;
+  std::optional<std::uint32_t> own_;
+  std::string unit_;
 };
 
 /// Of at most so many steps, evenly spaced, the first and the last among them.

@@ -11,6 +11,7 @@
 #include "compare/stored.hpp"
 #include "help.hpp"
 #include "layout/formats/formats.hpp"
+#include "layout/times.hpp"
 #include "text/table.hpp"
 #include "text/text.hpp"
 #include "text/values.hpp"
@@ -127,9 +128,11 @@ std::string headline(const Contents& contents) {
   text += " written by Sluice\n" + count_text(catalog.steps(), "step");
   const auto [first, last] = time_range(catalog);
   if (!std::isnan(first) || !std::isnan(last)) {
-    const std::string unit = contents.unit_of(time_variable);
-    text += fmt::format(", time {} to {}{}", time_text(first), time_text(last),
-                        unit.empty() ? "" : " " + printable(unit));
+    // The unit of a variable of the caller's is not that of the times given to begin_step.
+    const bool is_own = layout::has_own_time(catalog);
+    const std::string unit = is_own ? "" : contents.unit_of(time_variable);
+    text += fmt::format(", {} {} to {}{}", is_own ? "step times" : "time", time_text(first),
+                        time_text(last), unit.empty() ? "" : " " + printable(unit));
   }
   text += ", " + count_text(catalog.commits().size(), "commit");
   if (!catalog.commits().empty()) {

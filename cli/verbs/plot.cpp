@@ -132,7 +132,7 @@ class Plot {
     frame_.title = printable(definition_.name);
     if (definition_.stepped) {
       frame_.title += fmt::format(", step {}", step);
-      const double time = input_.time(step);
+      const double time = StepTimes(input_).of(step);
       frame_.title += std::isnan(time) ? "" : ", time " + time_text(time);
     }
   }

@@ -120,12 +120,21 @@ class Report {
     }
     text =
         fmt::format("<p>{}, {}, {}", text, bytes_text(bytes), count_text(input_.steps(), "step"));
-    if (input_.steps() != 0 && !std::isnan(input_.time(0))) {
-      text += fmt::format(", time {} to {} {}", time_text(input_.time(0)),
-                          time_text(input_.time(input_.steps() - 1)),
-                          html(unit_of(input_, time_variable)));
-    }
+    text += times();
     return text + "</p>\n";
+  }
+
+  std::string times() {
+    try {
+      StepTimes times(input_);
+      const double first = input_.steps() != 0 ? times.of(0) : std::nan("");
+      return std::isnan(first)
+                 ? ""
+                 : fmt::format(", time {} to {} {}", time_text(first),
+                               time_text(times.of(input_.steps() - 1)), html(times.unit()));
+    } catch (const Error&) {
+      return "";  // health() tells it
+    }
   }
 
   std::string health() {

@@ -519,7 +519,8 @@ class File(OneHandle, Mapping):
         `step` of one value a step becomes its index. (In xarray.open_dataset the dimension is
         `time`: data.swap_dims(step="time").) Other dimensions have the file's names. Where the file
         has none, or one name has two sizes, they are called NAME_0, NAME_1, ... after their
-        variable.
+        variable. A variable `time` of the file's own is the coordinate if it has one value a step;
+        `times` has those of begin_step().
 
         Values are those that are stored: fill values, scale_factor, add_offset and the units of
         times are not applied; xarray.decode_cf() applies them. Threads, such as dask's, may read

@@ -95,12 +95,20 @@ def _attributes(variable: Any) -> Dict[str, Any]:
     return attributes
 
 
+def _is_record_of_times(variable: Any, steps: int) -> bool:
+    """Does it hold the times that begin_step() was given? A variable of the caller's has values and
+    units of its own."""
+    return (not variable.has_steps and variable.dtype == np.float64 and
+            variable.step_shape == (steps,))
+
+
 def dataset(file: Any) -> xarray.Dataset:
     """See File.to_xarray()."""
     variables = {}
     coordinates = {}
     times = file.times
-    if times.size and not np.isnan(times).all():
+    own = "time" in file and not _is_record_of_times(file["time"], times.size)
+    if times.size and not np.isnan(times).all() and not own:
         coordinates["time"] = ("step", times, dict(file.attrs_of("time")))
     usable = _usable_names(file, {"step", *coordinates})
     for name in file:
@@ -111,5 +119,7 @@ def dataset(file: Any) -> xarray.Dataset:
         if variable.has_steps:
             dimensions.insert(0, "step")
         data = indexing.LazilyIndexedArray(_Lazy(variable))
-        variables[name] = xarray.Variable(dimensions, data, _attributes(variable))
+        is_coordinate = name == "time" and dimensions == ["step"]
+        into = coordinates if is_coordinate else variables
+        into[name] = xarray.Variable(dimensions, data, _attributes(variable))
     return xarray.Dataset(variables, coordinates, dict(file.attrs))

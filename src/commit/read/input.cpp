@@ -8,6 +8,7 @@
 #include "commit/read/beside_writer.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/lengths.hpp"
+#include "layout/times.hpp"
 
 namespace sluice::commit {
 
@@ -77,6 +78,14 @@ void require_parts(const Input& input, std::uint64_t step) {
     throw Error(Code::not_found, input.path() + ": its part " + absent +
                                      " is not there, or is not the one that the index refers to");
   }
+}
+
+bool Input::has_own_time() const {
+  const bool has_record = file_.view.contents().has_time;
+  return std::any_of(variables().begin(), variables().end(), [&](const InputVariable& v) {
+    return v.definition.name == layout::time_name &&
+           (v.number_in_set || !layout::is_record_of_times(v.definition, has_record));
+  });
 }
 
 void Input::keep_order_of(const Input& old) {

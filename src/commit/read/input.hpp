@@ -25,6 +25,7 @@ namespace sluice::commit {
 /// Must all parts of a set be there, or is Input::absent_part() asked before a step is read?
 enum class NeededParts : std::uint8_t { all, of_steps };
 
+// Size: half of the functions answer one question each about the file, from its view.
 class Input {
  public:
   /// Collective. transport and storage must outlive the object. If the path is a symbolic link,
@@ -54,6 +55,9 @@ class Input {
   model::Dims shape_or_most(std::uint32_t variable, std::uint64_t step) const noexcept {
     return file_.view.shape_or_most(variable, step);
   }
+  /// Is there a variable `time` of the caller's, and no record of those times by that name? Its
+  /// unit is not that of time().
+  bool has_own_time() const;
   bool written_by_sluice() const noexcept { return file_.view.contents().is_ours; }
   /// Does the mtime of the file differ from that of its last commit? Never reported for an
   /// unfinished one.

@@ -8,6 +8,7 @@
 #include "exec/transport/agree.hpp"
 #include "layout/formats/formats.hpp"
 #include "layout/portion.hpp"
+#include "layout/times.hpp"
 #include "model/coverage.hpp"
 
 namespace sluice::commit {
@@ -239,8 +240,7 @@ std::vector<Record> RootCatalog::records_of_times(const FileView& view,
                                                   std::uint32_t variable) const {
   const InputVariable& stored = view[variable];
   const model::Definition& d = stored.definition;
-  const bool is_own = d.name == layout::time_name && !d.stepped && d.type == type_of<double>() &&
-                      d.shape.rank() == 1 && contents_.has_time && !stored.number_in_set;
+  const bool is_own = layout::is_record_of_times(d, contents_.has_time) && !stored.number_in_set;
   std::vector<Record> records;
   if (!is_own || view.times().empty()) {
     return records;

@@ -26,8 +26,8 @@ inline bool is_companion(const Input& input, const model::Definition& d) {
                          std::any_of(variables.begin(), variables.end(),
                                      [](const InputVariable& v) { return v.definition.stepped; });
   const bool is_time = has_times && input.written_by_sluice() && d.name == layout::time_name &&
-                       !d.stepped && d.shape == model::Dims{input.steps()} &&
-                       d.type == type_of<double>();
+                       !input.has_own_time() && !d.stepped &&
+                       d.shape == model::Dims{input.steps()} && d.type == type_of<double>();
   return is_time || is_length_of_another(input, d.name);
 }
 

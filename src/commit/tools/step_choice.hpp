@@ -49,14 +49,15 @@ class StepChoice {
               model::value_text(reinterpret_cast<const std::byte*>(&time), type_of<double>());
       for (const model::Attribute& attribute : input.attributes()) {
         const std::string* unit = model::text_of(attribute.value);
-        said += is_unit(attribute) && unit != nullptr ? " (" + *unit + ")" : "";
+        const bool is_its = is_unit(attribute) && !input.has_own_time();
+        said += is_its && unit != nullptr ? " (" + *unit + ")" : "";
       }
     }
     return said;
   }
   /// Is it an attribute of the times, which the new file does not have, and not in text()?
   bool loses(const Input& input, const model::Attribute& attribute) const {
-    if (!is_one_ || attribute.owner != layout::time_name) {
+    if (!is_one_ || attribute.owner != layout::time_name || input.has_own_time()) {
       return false;
     }
     const double time = input.time(first_);
