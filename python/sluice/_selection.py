@@ -9,8 +9,8 @@ import numpy as np
 
 Index = Union[int, slice, np.ndarray]
 
-ACCEPTED = ("integers, slices (':'), one ellipsis ('...'), and increasing lists of integers or a mask "
-            "along one dimension select from a variable")
+ACCEPTED = ("integers, slices (':'), one ellipsis ('...'), and increasing lists of integers or a "
+            "mask along one dimension select from a variable")
 
 
 class Along(NamedTuple):

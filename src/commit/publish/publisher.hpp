@@ -51,8 +51,8 @@ class Publisher {
   /// The present path of the file: its temporary name until the first commit.
   const std::string& present_path() const noexcept { return name_.present_path(); }
   /// Error locked if another process has taken the lease, changed_outside if the path does not lead
-  /// to the file any more, or that is shorter than its last commit: then nothing may be written. Any
-  /// thread.
+  /// to the file any more, or that is shorter than its last commit: then nothing may be written.
+  /// Any thread.
   void check_place() const { name_.check(); }
   bool poisoned() const noexcept {
     return poisoned_ || (applier_ != nullptr && applier_->has_failed());
