@@ -74,7 +74,7 @@ class Programs(unittest.TestCase):
         name, last = f"{self.folder}/failing.dat", ranks - 1
         expected = [(last, name, "a negative count"), (last, name, "a negative offset"),
                     (0, name, "an unknown data representation"),
-                    (0, name, "the file is open for reading"),
+                    (0, name, "the file is open for reading only"),
                     (0, name, "needs one of MPI_MODE_RDONLY, MPI_MODE_WRONLY and MPI_MODE_RDWR"),
                     (0, f"{name}.not-there/file", "cannot be created: its folder does not exist"),
                     (0, str(self.folder), "is a folder"),
