@@ -70,6 +70,22 @@ static void check_messages(void) {
   CHECK(strstr(heard, "told.h5: 0 steps, 7.8 KiB: visible ") != NULL);
 }
 
+/* A step that is lost with a handle is named, once, unless nothing is to be said. */
+static void check_freed_in_a_step(void) {
+  const char* const logs[2] = {"log = \"line\"", "log = \"off\""};
+  for (int quiet = 0; quiet < 2; ++quiet) {
+    char heard[512] = "";
+    sluice_file* out = NULL;
+    sluice_set_message_handler(hear, heard);
+    OK(sluice_open_serial(in_folder("freed.h5"), "w", logs[quiet], &out));
+    OK(sluice_begin_step(out, 0));
+    sluice_free(out);
+    sluice_set_message_handler(NULL, NULL);
+    const char* const wanted = "freed.h5: was freed before its close: step 0, which had not ended";
+    CHECK(quiet ? heard[0] == 0 : strstr(heard, wanted) != NULL);
+  }
+}
+
 /* A transposed, reversed view of every second element, small and larger than a small put. */
 static void check_strides(int64_t rows, int64_t columns) {
   sluice_file* file = NULL;
@@ -214,6 +230,7 @@ int main(void) {
   check_threads();
   check_dropping();
   check_messages();
+  check_freed_in_a_step();
   int started = 1;
   MPI_Initialized(&started);
   CHECK(started == 0);

@@ -4,6 +4,7 @@
 
 #include "api/c/c_api_handle.hpp"
 #include "api/c/opening.hpp"
+#include "api/messages.hpp"
 #include "mpi/process.hpp"
 
 using sluice::Code;
@@ -98,6 +99,24 @@ int sluice_close(sluice_file* file) {
   });
 }
 
+namespace {
+
+/// Of a file that its program has not closed.
+void say_lost_step(sluice::detail::FileImpl& file) noexcept {
+  try {
+    if (file.is_here() && file.is_open() && !file.reads() && file.speaks() &&
+        file.output().in_step()) {
+      sluice::detail::say(file.path() + ": was freed before its close: step " +
+                          std::to_string(file.output().steps()) +
+                          ", which had not ended, is not in the file: end it, and close the file");
+    }
+  } catch (const std::exception&) {
+    // no memory for the message
+  }
+}
+
+}  // namespace
+
 void sluice_free(sluice_file* file) {
   const auto why = take_reason_to_free(file);
   if (file == nullptr) {
@@ -112,6 +131,8 @@ void sluice_free(sluice_file* file) {
   if (file->impl != nullptr) {
     if (why) {
       file->impl->leave(*why);
+    } else {
+      say_lost_step(*file->impl);
     }
     file->impl->drop();
   }
