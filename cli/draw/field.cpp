@@ -25,8 +25,14 @@ namespace {
 using model::Box;
 using model::Dims;
 
-/// Elements as doubles.
+/// Elements as doubles: false and true are 0 and 1.
 void widen(std::span<const std::byte> elements, const Type& type, std::vector<double>& values) {
+  if (type.kind == Kind::boolean) {
+    values.resize(elements.size());
+    std::transform(elements.begin(), elements.end(), values.begin(),
+                   [](std::byte one) { return one != std::byte{0} ? 1.0 : 0.0; });
+    return;
+  }
   const Dims count = Dims::filled(1, elements.size() / type.bytes);
   const Box all{Dims::filled(1, 0), count};
   values.resize(count[0]);
@@ -191,7 +197,6 @@ constexpr double scale_of_sums = 0x1p-64;
 
 bool can_draw(const model::Definition& definition) {
   switch (definition.type.kind) {
-    case Kind::boolean:
     case Kind::string:
     case Kind::c64:
     case Kind::c128:
@@ -204,8 +209,8 @@ bool can_draw(const model::Definition& definition) {
 void require_numbers(const model::Definition& definition) {
   if (!can_draw(definition)) {
     throw Error(Code::unsupported, definition.name + ": " + type_name(definition.type) +
-                                       " is not drawn, integers and floats are: choose another "
-                                       "variable");
+                                       " is not drawn, integers, floats and bools are: choose "
+                                       "another variable");
   }
 }
 

@@ -134,10 +134,31 @@ constexpr Glyph unknown{0b11111, 0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b
 
 }  // namespace
 
-const Glyph& glyph_of(char32_t letter) {
+namespace {
+
+/// Latin letters with accents, from U+00C0 to U+017F, without them. '?' has none.
+constexpr char32_t first_accented = U'\u00c0';
+constexpr std::string_view without_accents =
+    "AAAAAA?CEEEEIIIIDNOOOOO?OUUUUY?saaaaaa?ceeeeiiiidnooooo?ouuuuy?y"
+    "AaAaAaCcCcCcCcDdDdEeEeEeEeEeGgGgGgGgHhHhIiIiIiIiIiJjJjKkkLlLlLlLlLl"
+    "NnNnNnnNnOoOoOoOoRrRrRrSsSsSsSsTtTtTtUuUuUuUuUuUuWwYyYZzZzZzs";
+
+const Glyph* find_glyph(char32_t letter) {
   const auto* found = std::find_if(letters.begin(), letters.end(),
                                    [letter](const Letter& l) { return l.letter == letter; });
-  return found == letters.end() ? unknown : found->glyph;
+  return found == letters.end() ? nullptr : &found->glyph;
+}
+
+}  // namespace
+
+const Glyph& glyph_of(char32_t letter) {
+  const Glyph* glyph = find_glyph(letter);
+  const std::size_t at = letter - first_accented;
+  if (glyph == nullptr && letter >= first_accented && at < without_accents.size() &&
+      without_accents[at] != '?') {
+    glyph = find_glyph(static_cast<char32_t>(without_accents[at]));
+  }
+  return glyph != nullptr ? *glyph : unknown;
 }
 
 std::u32string letters_of(std::string_view text) {

@@ -14,7 +14,7 @@ inline constexpr int glyph_rows = 7;
 /// Rows from the top; the highest of the five bits is on the left.
 using Glyph = std::array<std::uint8_t, glyph_rows>;
 
-/// A box for a character that the font does not have.
+/// Latin letters are without their accents. A box for a character that the font does not have.
 const Glyph& glyph_of(char32_t letter);
 
 /// The code points of UTF-8 text.

@@ -55,6 +55,28 @@ class Look(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout, result.stderr), (FINE, "", ""))
         return picture(target)
 
+    def test_bools_are_drawn_as_0_and_1(self):
+        target = new_path()
+        mask = numpy.arange(2000).reshape(40, 50) % 3 == 0
+        with h5py.File(target, "w") as file:
+            file.create_group("bools")["mask"] = mask
+            file.create_group("bytes")["mask"] = mask.astype("u1")
+            file["line"] = mask[0]
+        bools, numbers = (self.plot(target, f"{group}/mask")[40:]  # below the title
+                          for group in ("bools", "bytes"))
+        self.assertTrue(numpy.array_equal(bools, numbers))
+        self.plot(target, "line")
+
+    def test_letters_with_accents_are_drawn_without(self):
+        target = new_path()
+        with h5py.File(target, "w") as file:
+            for name in ("h\u00f6he \u017d\u0159", "hohe Zr", "h\u4e00he Zr"):
+                file[name] = numpy.arange(30.)
+        accents, plain, box = (self.plot(target, name)
+                               for name in ("h\u00f6he \u017d\u0159", "hohe Zr", "h\u4e00he Zr"))
+        self.assertTrue(numpy.array_equal(accents, plain))
+        self.assertFalse(numpy.array_equal(box, plain))
+
     def test_a_field_in_colours(self):
         pixels = self.plot(ramp(), "field", "--at", "1", "--size", "400", "300")
         self.assertEqual(pixels.shape, (300, 400, 3))
