@@ -69,19 +69,20 @@ static const char* look_at(const CFI_cdesc_t* values, struct array* a, int64_t* 
   return NULL;
 }
 
-/* part: where what is written was refused here: its group must fail, too. */
-static void finish(int code, const char* why, const char* call, sluice_part* part, int* stat) {
+/* why: what is wrong with the call, NULL if the library has said it. The group of a refused write
+ * must fail, too. */
+static void finish(const struct fpio_file* fp, int code, const char* why, bool writes, int* stat) {
   if (code == SLUICE_OK) {
     if (stat != NULL) *stat = 0;
     return;
   }
   char message[600];
   if (why != NULL) {
-    snprintf(message, sizeof message, "%s: %s", call, why);
+    snprintf(message, sizeof message, "%s: %s", writes ? "file_bwrite" : "file_bread", why);
+    if (writes && fp->part != NULL) sluice_part_refuse(fp->part, code, message);
   } else {
     snprintf(message, sizeof message, "%s", sluice_last_error(NULL));
   }
-  if (part != NULL) sluice_part_refuse(part, code, message);
   sluice_fpio_failed(code, message, stat);
 }
 
@@ -110,8 +111,7 @@ static void move(struct fpio_file* fp, const CFI_cdesc_t* values, bool writes, i
     }
     if (is_packed) free(data);
   }
-  finish(code, why, writes ? "file_bwrite" : "file_bread", writes && why != NULL ? fp->part : NULL,
-         stat);
+  finish(fp, code, why, writes, stat);
 }
 
 void sluice_fpio_bwrite(struct fpio_file* fp, const CFI_cdesc_t* values, int* stat) {
@@ -124,20 +124,14 @@ void sluice_fpio_bread(struct fpio_file* fp, const CFI_cdesc_t* values, int* sta
 
 /* -- one scalar -------------------------------------------------------------------------------- */
 
-static void write_slowly(struct fpio_file* fp, sluice_type type, const void* value, int* stat) {
+/* Where there is no room for it, or something is wrong. `value` is only read where it `writes`. */
+static void move_one(struct fpio_file* fp, sluice_type type, void* value, bool writes, int* stat) {
   const char* why = fp->part == NULL ? never_opened : value == NULL ? not_allocated : NULL;
   const int code = fp->part == NULL ? SLUICE_ERROR_WRONG_STATE
                    : value == NULL  ? SLUICE_ERROR_INVALID_ARGUMENT
-                                    : sluice_part_write(fp->part, type, value, 1);
-  finish(code, why, "file_bwrite", why != NULL ? fp->part : NULL, stat);
-}
-
-static void read_slowly(struct fpio_file* fp, sluice_type type, void* value, int* stat) {
-  const char* why = fp->part == NULL ? never_opened : value == NULL ? not_allocated : NULL;
-  const int code = fp->part == NULL ? SLUICE_ERROR_WRONG_STATE
-                   : value == NULL  ? SLUICE_ERROR_INVALID_ARGUMENT
+                   : writes         ? sluice_part_write(fp->part, type, value, 1)
                                     : sluice_part_read(fp->part, type, value, 1);
-  finish(code, why, "file_bread", NULL, stat);
+  finish(fp, code, why, writes, stat);
 }
 
 static inline void write_one(struct fpio_file* fp, sluice_type type, const void* value,
@@ -146,7 +140,7 @@ static inline void write_one(struct fpio_file* fp, sluice_type type, const void*
     if (stat != NULL) *stat = 0;
     return;
   }
-  write_slowly(fp, type, value, stat);
+  move_one(fp, type, (void*)value, true, stat);
 }
 
 static inline void read_one(struct fpio_file* fp, sluice_type type, void* value, size_t bytes,
@@ -155,7 +149,7 @@ static inline void read_one(struct fpio_file* fp, sluice_type type, void* value,
     if (stat != NULL) *stat = 0;
     return;
   }
-  read_slowly(fp, type, value, stat);
+  move_one(fp, type, value, false, stat);
 }
 
 /* A function of its own for each type: its number and size are then constants. */
