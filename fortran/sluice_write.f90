@@ -64,7 +64,7 @@ contains
     integer(int8), allocatable, intent(out) :: bytes(:)
     integer(c_int32_t), intent(out) :: type
     integer(int8), parameter :: mold(1) = 0_int8
-    integer(c_int32_t), parameter :: string_kind = 14, no_type = -1
+    integer(c_int32_t), parameter :: no_type = -1
     select type (fill)
     type is (integer(int8))
       bytes = transfer(fill, mold)
@@ -95,7 +95,7 @@ contains
       type = sluice_logical
     type is (character(*))
       bytes = transfer(c_text(fill), mold)
-      type = first_type + string_kind + 256 * size(bytes)
+      type = sluice_character(size(bytes))
     class default
       bytes = mold
       type = first_type + no_type
