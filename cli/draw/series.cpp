@@ -42,13 +42,14 @@ std::vector<Curve> Series::curves() const {
 
 StepTimes::StepTimes(commit::Input& input) : input_(input) {
   const auto& variables = input.variables();
-  for (std::uint32_t v = 0; v < variables.size() && input.has_own_time(); ++v) {
+  const bool has_own = input.has_own_time();
+  for (std::uint32_t v = 0; v < variables.size() && has_own; ++v) {
     const model::Definition& d = variables[v].definition;
     if (d.name == layout::time_name && d.stepped && d.shape.empty() && can_draw(d)) {
       own_ = v;
     }
   }
-  unit_ = own_ || !input.has_own_time() ? unit_of(input, layout::time_name) : "";
+  unit_ = own_ || !has_own ? unit_of(input, layout::time_name) : "";
 }
 
 double StepTimes::of(std::uint64_t step) {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "commit/read/input.hpp"
-#include "layout/catalog.hpp"
 #include "layout/lengths.hpp"
+#include "layout/times.hpp"
 
 namespace sluice::commit {
 
@@ -25,9 +25,8 @@ inline bool is_companion(const Input& input, const model::Definition& d) {
   const bool has_times = input.steps() != 0 ||
                          std::any_of(variables.begin(), variables.end(),
                                      [](const InputVariable& v) { return v.definition.stepped; });
-  const bool is_time = has_times && input.written_by_sluice() && d.name == layout::time_name &&
-                       !input.has_own_time() && !d.stepped &&
-                       d.shape == model::Dims{input.steps()} && d.type == type_of<double>();
+  const bool is_time = layout::is_record_of_times(d, has_times) && input.written_by_sluice() &&
+                       !input.has_own_time() && d.shape == model::Dims{input.steps()};
   return is_time || is_length_of_another(input, d.name);
 }
 
