@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/calls.hpp"
 #include "storage/endings.hpp"
 #include "storage/named_file.hpp"
 #include "storage/own_process.hpp"
@@ -197,13 +198,12 @@ Error lost_lease_error(const std::string& path) {
 
 Error lost_record_error(const std::string& path) {
   const std::string record = lease_path(path);
-  const std::size_t slash = path.rfind('/');
   try {
     if (identity_at(record)) {
       return {Code::locked,
               path + ": another writer has taken over the writer lease: open the file again"};
     }
-    if (slash != std::string::npos && slash != 0 && !identity_at(path.substr(0, slash))) {
+    if (!identity_at(folder_of(path))) {
       return {Code::changed_outside,
               path +
                   ": its folder was moved or removed while the file was written: this commit is "
