@@ -132,10 +132,6 @@ constexpr std::array<Letter, 111> letters{{
 
 constexpr Glyph unknown{0b11111, 0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b11111};
 
-}  // namespace
-
-namespace {
-
 /// Latin letters with accents, from U+00C0 to U+017F, without them. '?' has none.
 constexpr char32_t first_accented = U'\u00c0';
 constexpr std::string_view without_accents =

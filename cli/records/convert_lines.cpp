@@ -27,10 +27,6 @@ std::string template_file(const Template& layout) {
   return (begin == std::string::npos ? "lines" : rest.substr(begin)) + ".template";
 }
 
-}  // namespace
-
-namespace {
-
 /// The texts of all parts, which any rank may continue.
 class NewTexts {
  public:
