@@ -9,13 +9,12 @@ import pytest
 MPI = pytest.importorskip("mpi4py.MPI", reason="mpi4py is not installed")
 
 import sluice  # noqa: E402
-from on_ranks import folder_of_all  # noqa: E402
+from on_ranks import EACH, folder_of_all, mine, whole  # noqa: E402
 from sluice import Code  # noqa: E402
 
 COMM = MPI.COMM_WORLD
 RANK, RANKS = COMM.rank, COMM.size
 QUICK = {"durability": "none", "timeout_s": 60}
-EACH = 5
 ALONE = ("self", MPI.COMM_SELF)  # two ways of saying: this process
 
 
@@ -23,14 +22,6 @@ ALONE = ("self", MPI.COMM_SELF)  # two ways of saying: this process
 def folder():
     with folder_of_all() as made:
         yield made
-
-
-def whole(step):
-    return np.arange(RANKS * EACH * 3.0).reshape(RANKS * EACH, 3) + 1000 * step
-
-
-def mine(step):
-    return whole(step)[RANK * EACH:(RANK + 1) * EACH]
 
 
 @pytest.mark.parametrize("strategy", ["serial", "shared", "collective"])
