@@ -4,6 +4,7 @@ that is appended to. Readers are let in."""
 import fcntl
 import os
 import signal
+import time
 
 import h5py
 import netCDF4
@@ -57,6 +58,17 @@ def first_row(opened):
         return file["x"][0].tolist()
 
 
+def opened_between_commits(path):
+    end = time.monotonic() + 10
+    while True:
+        try:
+            return h5py.File(path, locking=True)
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+
+
 def test_readers_are_let_in(tmp_path):
     for name in ("f.h5", "f.nc"):
         path = tmp_path / name
@@ -71,7 +83,7 @@ def test_readers_are_let_in(tmp_path):
             for reader in readers:
                 assert sluice.read_stable(path, lambda _, reader=reader: first_row(reader())
                                           ) == [0] * 8
-            with h5py.File(path, locking=True):
+            with opened_between_commits(path):
                 put_step(out, 2)
 
 
