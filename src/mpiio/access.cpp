@@ -192,8 +192,8 @@ std::int64_t exchange(File& file, bool is_write, std::int64_t stream, const Memo
     }
   } catch (const std::bad_alloc&) {
     // The others wait for messages of this rank.
-    storage::say(file.path + ": no memory for a collective call on rank " +
-                 std::to_string(file.rank));
+    storage::say_before_abort(file.path + ": no memory for a collective call on rank " +
+                              std::to_string(file.rank));
     mpi.Abort(file.comm, MPI_ERR_NO_MEM);
   }
   return memory.bytes();

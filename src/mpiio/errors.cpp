@@ -206,8 +206,9 @@ int ErrorHandler::raise(MPI_File file, int code, const Place& where) {
   std::string_view name = where.function;
   name.remove_prefix(std::min(name.size(), std::string_view("face_").size()));
   const std::string why = *where.why != '\0' ? where.why : where.path;
-  storage::say(rank_text() + "MPI_" + std::string(name) + ": " + why + (why.empty() ? "" : ": ") +
-               text + "; the error handler ends the program");
+  storage::say_before_abort(rank_text() + "MPI_" + std::string(name) + ": " + why +
+                            (why.empty() ? "" : ": ") + text +
+                            "; the error handler ends the program");
   mpi.Abort(MPI_COMM_WORLD, code);
   return code;
 }
