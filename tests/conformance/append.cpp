@@ -231,6 +231,50 @@ SLUICE_BEHAVIOUR(append, committed_data_is_not_overwritten) {
   expect_file(world, path, 1, world.other_ranks());
 }
 
+/// By the run that defined them, and by those that only appended steps.
+SLUICE_BEHAVIOUR(append, variables_that_nobody_had_put) {
+  const std::string path = world.path("later.h5");
+  world.run([&](Rank& rank) {
+    File out = rank.open(path, Mode::write);
+    out.define<float>("bare", shape);
+    out.define<double>("filled", shape, {.fill = -2});
+    put_steps(world, out, out.define<double>("g/v", shape, moving(world)), rank, 0, 1);
+    out.close();
+  });
+  world.run([&](Rank& rank) {
+    File out = rank.open(path, Mode::append);
+    put_steps(world, out, out.find("g/v"), rank, 1, 1);
+    out.close();
+  });
+  world.run([&](Rank& rank) {
+    File in = rank.open(path, Mode::read);
+    std::vector<float> bare(shape[0] * shape[1], 1);
+    std::vector<double> filled(bare.size());
+    in.get(in.find("bare"), bare.data());
+    in.get(in.find("filled"), filled.data());
+    EXPECT_EQ(bare, std::vector<float>(bare.size(), 0));
+    EXPECT_EQ(filled, std::vector<double>(bare.size(), -2));
+  });
+  world.run([&](Rank& rank) {
+    File out = rank.open(path, Mode::append);
+    const model::Box part = slab(shape, rank.rank(), rank.ranks());
+    Giver<float> bare;
+    bare.put(out, out.find("bare"), 5, shape, part);
+    Giver<double> filled;
+    filled.put(out, out.find("filled"), 6, shape, part);
+    out.close();
+  });
+  world.run([&](Rank& rank) {
+    File in = rank.open(path, Mode::read);
+    ASSERT_EQ(in.steps(), 2U);
+    for (std::uint64_t s = 0; s < 2; ++s) {
+      expect_values<double>(in, "g/v", s, shape, whole_box(shape), s);
+    }
+    expect_values<float>(in, "bare", 5, shape, whole_box(shape));
+    expect_values<double>(in, "filled", 6, shape, whole_box(shape));
+  });
+}
+
 SLUICE_BEHAVIOUR(append, a_missing_file_is_an_error_everywhere) {
   const std::string path = world.path("absent.h5");
   for (const Mode mode : {Mode::append, Mode::read}) {

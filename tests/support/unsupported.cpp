@@ -48,6 +48,7 @@ const std::vector<Need>& needs() {
       {"steps.variables_defined_later", many, one},
       {"steps.a_failed_one_leaves_nothing_in_the_holes_of_the_next", many, one},
       {"append.new_variables_and_attributes", many, one, false},
+      {"append.variables_that_nobody_had_put", many, one},
       {"errors.a_name_on_the_way_to_another", many, one},
       {"errors.ranks_that_get_different_things", many, one},
       {"errors.a_name_that_is_not_in_the_file", names,

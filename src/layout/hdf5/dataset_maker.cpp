@@ -43,10 +43,9 @@ void DatasetMaker::make_fixed(std::uint32_t variable, hid_t list, bool places_no
     check(H5Pset_layout(list, H5D_CONTIGUOUS), definition.name);
     check(H5Pset_alloc_time(list, places_now ? H5D_ALLOC_TIME_EARLY : H5D_ALLOC_TIME_LATE),
           definition.name);
-    // Elements that are never put must read as the fill value: libhdf5 reads it only if there is
-    // no space.
-    const bool is_filled = definition.has_fill() && !places_now;
-    check(H5Pset_fill_time(list, is_filled ? H5D_FILL_TIME_IFSET : H5D_FILL_TIME_NEVER),
+    // Elements that are never put must read as the fill value, or as zeros: libhdf5 reads that only
+    // if there is no space, and does not read it where it may never fill.
+    check(H5Pset_fill_time(list, places_now ? H5D_FILL_TIME_NEVER : H5D_FILL_TIME_IFSET),
           definition.name);
   }
   create(variable, space.get(), list);

@@ -229,10 +229,12 @@ std::vector<std::uint64_t> Hdf5Planner::place_encoded(std::span<const EncodedTil
 void Hdf5Planner::make_all() {
   const QuietErrors quiet;
   for (std::uint32_t v = 0; v < variables_.size(); ++v) {
+    const model::Definition& definition = variables_.definition(v);
     if (!variables_[v].exists) {
-      make(v, untouched_tile(variables_.definition(v), 0), !variables_.definition(v).partial);
+      // Without a place all elements read as the fill value, and an append may put them.
+      make(v, untouched_tile(definition, 0), false);
     }
-    if (variables_.definition(v).stepped && !is_grouped(file_.profile())) {
+    if (definition.stepped && !is_grouped(file_.profile())) {
       variables_.extend(v, steps_);
     }
   }
