@@ -134,7 +134,7 @@ std::unique_ptr<OpenFile> OpenFile::open(storage::Storage& storage, const std::s
     written.reset();  // of the parent of this process
   }
   if (written && opening.exclusive) {
-    throw Error(Code::exists, path + ": is there already");
+    throw is_there_already(path);
   }
   if (written && opening.truncates) {
     throw Error(Code::locked, path + ": is open in this program: close it first");

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "commit/publish/in_place.hpp"
-#include "sluice/error.hpp"
 #include "storage/file_lock.hpp"
 #include "storage/named_file.hpp"
 
@@ -23,13 +22,19 @@ std::unique_ptr<storage::File> open_empty(storage::Storage& storage, const std::
   return file->size() == 0 ? std::move(file) : nullptr;
 }
 
+Error is_there_already(const std::string& path) {
+  return {Code::exists, path +
+                            ": is there already, and may not be replaced (after h5py's mode \"a\": "
+                            "it could not be opened, and mode \"r+\" says why)"};
+}
+
 void require_replaceable(storage::Storage& storage, const std::string& path,
                          const Settings& settings, bool exclusive) {
   if (!storage.exists(path)) {
     return;
   }
   if (exclusive) {
-    throw Error(Code::exists, path + ": is there already");
+    throw is_there_already(path);
   }
   share_lock(*storage.open(path, storage::Access::read_write), settings);
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "plugin/settings.hpp"
+#include "sluice/error.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::plugin {
@@ -19,6 +20,10 @@ void share_lock(storage::File& file, const Settings& settings);
 /// program without the driver may be about to fill it.
 std::unique_ptr<storage::File> open_empty(storage::Storage& storage, const std::string& path,
                                           const Settings& settings);
+
+/// Of an exclusive create. h5py with mode "a" makes a file where it could not open one, and shows
+/// only this error.
+Error is_there_already(const std::string& path);
 
 /// Before a new file is made. Errors: exists with `exclusive`; those of opening what is there for
 /// writing: whoever may not write it may not replace it either.
