@@ -11,6 +11,7 @@
 #include "compare/variable_pair.hpp"
 #include "exec/transport/agree.hpp"
 #include "help.hpp"
+#include "layout/hdf5/profile.hpp"
 #include "model/clock.hpp"
 #include "text/progress.hpp"
 #include "text/text.hpp"
@@ -219,14 +220,18 @@ std::vector<model::Attribute> Diff::attributes_of(const Input& input) const {
   return wanted;
 }
 
-/// Formats have their own ways to say the fill value, which is compared with the structure, and
-/// netCDF wants a unit of the times of steps where nobody has given one.
+/// Formats have their own ways to say the fill value and the type, which are compared with the
+/// structure, and netCDF wants a unit of the times of steps where nobody has given one.
 bool Diff::is_of_the_format(const model::Attribute& attribute) const {
   const auto of_a = find(a_, attribute.owner);
   const auto of_b = find(b_, attribute.owner);
-  if (of_a && of_b && commit::is_fill(attribute, a_.variables()[*of_a].definition) &&
-      commit::is_fill(attribute, b_.variables()[*of_b].definition)) {
-    return true;
+  if (of_a && of_b) {
+    const model::Definition& a = a_.variables()[*of_a].definition;
+    const model::Definition& b = b_.variables()[*of_b].definition;
+    if ((commit::is_fill(attribute, a) && commit::is_fill(attribute, b)) ||
+        (layout::hdf5::says_kind(attribute, a.type.kind) && a.type.kind == b.type.kind)) {
+      return true;
+    }
   }
   const auto is_unit = [](const model::Attribute& other) {
     return other.owner == time_variable && other.name == "units";

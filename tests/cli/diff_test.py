@@ -163,6 +163,20 @@ class Diff(unittest.TestCase):
                     self.assertEqual((report["attributes"], report["equal"], report["code"]),
                                      ([], True, FINE), (pair, report))
 
+    def test_bools_and_texts_equal_those_of_netcdf(self):
+        """By attributes netCDF says what type a variable has. Another encoding is a difference."""
+        source, target = new_path(), new_path(".nc")
+        with h5py.File(source, "w") as file:
+            file["flag"] = [True, False]
+            file["word"] = numpy.array([b"one", b"two"])
+        self.assertEqual(sluice("convert", source, target).returncode, FINE)
+        for pair in ((source, target), (target, source)):
+            report = differ(*pair)
+            self.assertEqual((report["attributes"], report["code"]), ([], FINE), report)
+        with h5py.File(source, "r+") as file:
+            file["word"].attrs["_Encoding"] = "ascii"
+        self.assertEqual(differ(source, target)["code"], DIFFERS)
+
     def test_what_is_not_read_is_a_difference_if_one_file_has_it(self):
         paths = new_path(), new_path()
         for target in paths:

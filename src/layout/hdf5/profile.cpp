@@ -181,4 +181,11 @@ void mark(Profile profile, hid_t dataset, const model::Definition& definition) {
   }
 }
 
+bool says_kind(const model::Attribute& attribute, Kind kind) {
+  const auto* const text = std::get_if<std::string>(&attribute.value);
+  return text != nullptr &&
+         ((kind == Kind::boolean && attribute.name == flag_attribute && *text == flag_type) ||
+          (kind == Kind::string && attribute.name == text_attribute && *text == text_encoding));
+}
+
 }  // namespace sluice::layout::hdf5

@@ -79,5 +79,7 @@ void write_attribute_of(Profile profile, hid_t owner, const std::string& name,
                         const model::AttributeValue& value);
 /// Writes the attributes that describe how to read a variable.
 void mark(Profile profile, hid_t dataset, const model::Definition& definition);
+/// Is it an attribute by which mark() says that a variable of netCDF-4 has the type `kind`?
+bool says_kind(const model::Attribute& attribute, Kind kind);
 
 }  // namespace sluice::layout::hdf5
