@@ -1,13 +1,17 @@
 #include "commit/publish/journal_format.hpp"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstring>
 #include <limits>
+#include <thread>
 #include <utility>
 
 #include "codec/checksum.hpp"
 #include "commit/publish/range_checksum.hpp"
 #include "model/round_up.hpp"
+#include "sluice/error.hpp"
 
 namespace sluice::commit {
 
@@ -127,20 +131,73 @@ JournalPlace place_behind(const JournalPlace& place, const JournalHeader& header
   return {model::round_up(end, record_alignment), header.header_checksum};
 }
 
+namespace {
+
+/// The header at the front of `bytes`; nothing where it is damaged.
+std::optional<JournalHeader> known_header(std::span<const std::byte> bytes,
+                                          std::uint64_t previous) {
+  JournalHeader header{};
+  std::memcpy(&header, bytes.data(), journal_header_bytes);
+  const bool is_known = header.magic == log_magic || has_tail(header) ||
+                        (header.magic == plain_magic && previous == 0);
+  return is_known && header.header_checksum == checksum_of(header, previous) ? std::optional(header)
+                                                                             : std::nullopt;
+}
+
+/// Is there a record behind the first, whose header has one of the checksums in `first`?
+bool has_second_record(storage::File& file, const std::array<std::uint64_t, 2>& first) {
+  const std::uint64_t size = file.size();
+  std::array<std::byte, journal_header_bytes> bytes{};
+  for (std::uint64_t at = record_alignment; at < size; at += record_alignment) {
+    if (file.read(at, bytes) != bytes.size()) {
+      break;
+    }
+    if (known_header(bytes, first[0]) || known_header(bytes, first[1])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// A crash may tear the first header, but then no record was ever behind it: one that follows on it
+/// shows that it was durable. Not where another process writes it at this moment. Of a record
+/// alone, damage cannot be told from a crash.
+void require_undamaged_front(storage::File& file) {
+  constexpr int most_reads = 5;
+  constexpr auto pause = std::chrono::milliseconds(2);
+  std::array<std::byte, journal_header_bytes> bytes{};
+  for (int reads = 0; reads < most_reads; ++reads) {
+    if (file.read(0, bytes) != bytes.size() || known_header(bytes, 0)) {
+      return;
+    }
+    JournalHeader header{};
+    std::memcpy(&header, bytes.data(), journal_header_bytes);
+    if (header.header_checksum == 0) {
+      return;  // forgotten
+    }
+    // Either of the two may be what is damaged.
+    if (!has_second_record(file, {header.header_checksum, checksum_of(header, 0)})) {
+      return;
+    }
+    std::this_thread::sleep_for(pause);
+  }
+  throw Error(Code::damaged,
+              file.path() +
+                  ": its first record is damaged, and later ones follow: the last steps may be in "
+                  "it alone. Restore it from a copy; or move it away, and the file has the steps "
+                  "that were put in place before");
+}
+
+}  // namespace
+
 std::optional<JournalHeader> sound_header(std::span<const std::byte> bytes,
                                           std::uint64_t room_bytes, std::uint64_t previous) {
   if (bytes.size() < journal_header_bytes || room_bytes < journal_header_bytes) {
     return std::nullopt;
   }
-  JournalHeader header{};
-  std::memcpy(&header, bytes.data(), journal_header_bytes);
-  const bool is_known = header.magic == log_magic || has_tail(header) ||
-                        (header.magic == plain_magic && previous == 0);
-  if (!is_known || header.header_checksum != checksum_of(header, previous) ||
-      header.payload_bytes > room_bytes - journal_header_bytes) {
-    return std::nullopt;
-  }
-  return header;
+  const auto header = known_header(bytes, previous);
+  return header && header->payload_bytes <= room_bytes - journal_header_bytes ? header
+                                                                              : std::nullopt;
 }
 
 bool visit_runs(std::uint64_t count, std::uint64_t begin, std::uint64_t end,
@@ -182,6 +239,7 @@ std::optional<JournalRecord> last_record(
   std::optional<JournalRecord> before;
   JournalPlace place;
   std::array<std::byte, journal_header_bytes> bytes{};
+  require_undamaged_front(file);
   while (place.at < size && file.read(place.at, bytes) == bytes.size()) {
     const auto header = sound_header(bytes, size - place.at, place.previous);
     if (!header || (last && header->commit != last->header.commit + 1)) {

@@ -85,7 +85,7 @@ struct JournalRecord {
   JournalHeader header;
 };
 /// The last complete record of a journal; the one before it, if `is_backed` says that the data of
-/// the last one is not there.
+/// the last one is not there. Error damaged where the first one is, and others follow.
 std::optional<JournalRecord> last_record(
     storage::File& file, const std::function<bool(const JournalRecord&)>& is_backed = {});
 /// Empty where it has none. Of a record whose payload is known to be complete.

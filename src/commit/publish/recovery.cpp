@@ -80,6 +80,18 @@ void look_at_folder(storage::Storage& storage, const std::string& path) noexcept
   }
 }
 
+/// May the journal hold what the file does not? One that is damaged may.
+bool may_hold_steps(storage::Storage& storage, const std::string& path) {
+  try {
+    return open_runs(storage, path) != nullptr;
+  } catch (const Error& e) {
+    if (e.code() != Code::damaged) {
+      throw;
+    }
+    return true;
+  }
+}
+
 /// Gives the journal `name` one of the names under which journals are kept: a free one, or that of
 /// the oldest.
 LeftJournal take_left_name(storage::Storage& storage, const std::string& name) {
@@ -161,7 +173,7 @@ Recovery recover(storage::Storage& storage, const std::string& path, bool dry_ru
 LeftJournal keep_left_journal(storage::Storage& storage, const std::string& path) {
   const std::string name = journal_path(path);
   if (!storage.exists(name) || storage.exists(path) || storage.is_link(name) ||
-      open_runs(storage, path) == nullptr) {
+      !may_hold_steps(storage, path)) {
     return {};
   }
   LeftJournal kept = take_left_name(storage, name);

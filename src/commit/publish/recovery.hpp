@@ -31,7 +31,7 @@ struct Recovery {
 /// its last writer ended without closing it, see left_lease()), unless another program has changed
 /// it since its writer's last sign of life: verify is to notice that. With `dry_run` only reports
 /// what it would do. One rank, which holds the lease. Error changed_outside if the file has neither
-/// the old nor the new bytes; nothing is changed then.
+/// the old nor the new bytes, damaged if the journal is; nothing is changed then.
 Recovery recover(storage::Storage& storage, const std::string& path, bool dry_run,
                  std::optional<std::int64_t> left_ns = {});
 
@@ -46,8 +46,8 @@ struct LeftJournal {
 };
 
 /// For a writer that begins a new file at `path`, and has the lease: a complete journal there whose
-/// file was moved away has steps that are nowhere else. Gives it a name beside, durably, which is
-/// returned. After most_left_journals of them it replaces the oldest one.
+/// file was moved away has steps that are nowhere else, a damaged one may have. Gives it a name
+/// beside, durably, which is returned. After most_left_journals of them it replaces the oldest one.
 LeftJournal keep_left_journal(storage::Storage& storage, const std::string& path);
 inline constexpr int most_left_journals = 10;
 /// What the user should know of an opening: Lease::notice() of a lease, which may be null, and what
