@@ -206,6 +206,45 @@ SLUICE_BEHAVIOUR(errors, definitions_that_cannot_be_fail_the_commit) {
   }
 }
 
+/// Its lengths are a variable of their own, whose name is taken, or would be too long.
+SLUICE_BEHAVIOUR(errors, a_varying_variable_without_a_name_for_its_lengths_leaves_nothing) {
+  if (!world.format().length_variable) {
+    return;
+  }
+  const std::string path = world.path("lengths.h5");
+  const std::string names[] = {"halo", std::string(252, 'n')};
+  const auto put_step = [](File& out, Variable v, const Rank& rank, std::uint64_t step) {
+    Giver<double> giver;
+    Step now = out.begin_step();
+    giver.put(now, v, step, shape, slab(shape, rank.rank(), rank.ranks()));
+    now.end();
+  };
+  world.run([&](Rank& rank) {
+    File out = rank.open(path, Mode::write);
+    const Variable v = out.define<double>("v", shape, {.steps = true});
+    out.define<float>("halo_length", shape);
+    put_step(out, v, rank, 0);
+    for (const std::string& name : names) {
+      EXPECT_NE(code_of([&] {
+                  out.define<double>(name, shape,
+                                     {.steps = true, .partial = true, .varying = true});
+                }),
+                Code::ok);
+      EXPECT_NE(code_of([&] { out.flush(); }), Code::ok) << "a failure fails the next commit";
+    }
+    put_step(out, v, rank, 1);
+    out.close();
+  });
+  world.run([&](Rank& rank) {
+    File in = rank.open(path, Mode::read);
+    ASSERT_EQ(in.steps(), 2U);
+    expect_values<double>(in, "v", 1, shape, whole_box(shape), 1);
+    for (const std::string& name : names) {
+      EXPECT_EQ(code_of([&] { in.find(name); }), Code::not_found) << name;
+    }
+  });
+}
+
 SLUICE_BEHAVIOUR(errors, calls_in_the_wrong_state) {
   const std::string path = world.path("state.h5");
   world.run([&](Rank& rank) {

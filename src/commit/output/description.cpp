@@ -218,16 +218,35 @@ std::optional<std::uint32_t> Description::find_same(const model::Definition& def
   return index;
 }
 
-std::uint32_t Description::define(const model::Definition& definition,
+namespace {
+
+/// The companion of a varying variable; nothing of another one.
+std::optional<model::Definition> lengths_of(const model::Definition& definition,
+                                            const layout::Format& format) {
+  if (!definition.varying || !format.length_variable) {
+    return std::nullopt;
+  }
+  model::Definition lengths;
+  lengths.name = layout::length_name(definition.name);
+  lengths.type = type_of<std::uint64_t>();
+  lengths.stepped = true;
+  return lengths;
+}
+
+}  // namespace
+
+std::uint32_t Description::define(const model::Definition& asked,
                                   const Accept<model::Definition>& accept,
                                   const std::string& default_compress) {
-  const std::uint32_t index = add(definition, accept, default_compress);
-  if (definition.varying && format_->length_variable) {
-    model::Definition lengths;
-    lengths.name = layout::length_name(definition.name);
-    lengths.type = type_of<std::uint64_t>();
-    lengths.stepped = true;
-    add(lengths, accept, {});
+  model::Definition definition = asked;
+  definition.along_steps = false;  // in the file that it was read from
+  const std::optional<std::uint32_t> known = check(definition, default_compress);
+  // Checked before either is added: the one without the other cannot be read.
+  std::optional<model::Definition> lengths = lengths_of(definition, *format_);
+  const bool adds_lengths = lengths && !check(*lengths, {});
+  const std::uint32_t index = known ? *known : add(definition, accept);
+  if (adds_lengths) {
+    add(*lengths, accept);
   }
   return index;
 }
@@ -262,11 +281,8 @@ exec::Said said_of(const model::Attribute& attribute) {
 
 }  // namespace
 
-std::uint32_t Description::add(const model::Definition& asked,
-                               const Accept<model::Definition>& accept,
-                               const std::string& default_compress) {
-  model::Definition definition = asked;
-  definition.along_steps = false;  // in the file that it was read from
+std::optional<std::uint32_t> Description::check(model::Definition& definition,
+                                                const std::string& default_compress) {
   const bool gives_compress = !definition.compress.empty();
   if (!gives_compress && !default_compress.empty() &&
       definition.bytes_per_step() >= layout::worth_encoding_bytes) {
@@ -274,11 +290,16 @@ std::uint32_t Description::add(const model::Definition& asked,
   }
   check_definition(definition);
   if (const auto index = find_same(definition, gives_compress)) {
-    return *index;
+    return index;
   }
   checked_->check(definition);
   layout::settle_tile(*format_, definition);
   names_.check_path(definition.name);
+  return std::nullopt;
+}
+
+std::uint32_t Description::add(const model::Definition& definition,
+                               const Accept<model::Definition>& accept) {
   accept(definition);
   note(definition, said_of(definition));
   const auto index = static_cast<std::uint32_t>(definitions_.size());

@@ -70,8 +70,10 @@ class Description {
   void forget_said() { said_.clear(); }
 
  private:
-  std::uint32_t add(const model::Definition& definition, const Accept<model::Definition>& accept,
-                    const std::string& default_compress);
+  /// The variable that `definition` describes, or nothing where it may be added; completes it.
+  std::optional<std::uint32_t> check(model::Definition& definition,
+                                     const std::string& default_compress);
+  std::uint32_t add(const model::Definition& definition, const Accept<model::Definition>& accept);
   std::optional<std::uint32_t> find_same(const model::Definition& definition, bool gives_compress);
   void note(const model::Definition& definition, const exec::Said& said);
 
