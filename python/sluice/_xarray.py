@@ -71,6 +71,12 @@ def _without_list(value: Any) -> Any:
     return value[0] if isinstance(value, np.ndarray) and value.shape == (1,) else value
 
 
+def _stored(attributes: Any) -> Dict[str, Any]:
+    """netCDF has no bool, and xarray does not store one."""
+    return {name: np.uint8(value) if isinstance(value, (bool, np.bool_)) else value
+            for name, value in attributes.items()}
+
+
 def _of_type(value: Any, dtype: np.dtype) -> Any:
     """A missing value in the type of the values, which xarray compares with it, where it has a
     place there: Zarr and other programs store it in another one."""
@@ -84,7 +90,7 @@ def _of_type(value: Any, dtype: np.dtype) -> Any:
 
 def _attributes(variable: Any) -> Dict[str, Any]:
     """As xarray's decoders expect them."""
-    attributes = {name: _without_list(value) for name, value in variable.attrs.items()}
+    attributes = {name: _without_list(value) for name, value in _stored(variable.attrs).items()}
     if variable.dtype.kind == "U":
         attributes.pop("_Encoding", None)  # the values are str already
     if variable.partial and variable.dtype == np.uint64:
@@ -109,7 +115,7 @@ def dataset(file: Any) -> xarray.Dataset:
     times = file.times
     own = "time" in file and not _is_record_of_times(file["time"], times.size)
     if times.size and not np.isnan(times).all() and not own:
-        coordinates["time"] = ("step", times, dict(file.attrs_of("time")))
+        coordinates["time"] = ("step", times, _stored(file.attrs_of("time")))
     usable = _usable_names(file, {"step", *coordinates})
     for name in file:
         if name in coordinates:
@@ -122,4 +128,4 @@ def dataset(file: Any) -> xarray.Dataset:
         is_coordinate = name == "time" and dimensions == ["step"]
         into = coordinates if is_coordinate else variables
         into[name] = xarray.Variable(dimensions, data, _attributes(variable))
-    return xarray.Dataset(variables, coordinates, dict(file.attrs))
+    return xarray.Dataset(variables, coordinates, _stored(file.attrs))

@@ -65,6 +65,7 @@ def test_to_xarray_decodes_and_saves_as_open_dataset_does(tmp_path, ending):
         out.put("packed", np.array([1, -9, 2], "i2"))
         out.attrs_of("packed")["scale_factor"] = np.float32(0.5)
         out.attrs_of("packed")["add_offset"] = np.float32(2)
+        out.attrs_of("packed")["is_packed"] = out.attrs["restarted"] = True
     with sluice.open(path) as file:
         assert type(file["packed"].attrs["scale_factor"]) is np.float32
         raw = file.to_xarray()
@@ -75,6 +76,7 @@ def test_to_xarray_decodes_and_saves_as_open_dataset_does(tmp_path, ending):
     data.to_netcdf(tmp_path / "saved.nc")
     with xarray.open_dataset(tmp_path / "saved.nc") as saved:
         assert np.isnan(saved["sst"].values).tolist() == [False, True, False]
+        assert saved.attrs["restarted"] == saved["packed"].attrs["is_packed"] == 1
         np.testing.assert_array_equal(saved["packed"], data["packed"])
     if ending != "zarr":  # which has one type of numbers for attributes
         engine = {"nc": "netcdf4", "h5": "h5netcdf"}[ending]
