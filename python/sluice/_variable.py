@@ -32,7 +32,7 @@ class Variable(OneHandle):
         dimensions (tuple): Names of the dimensions, without the step; empty where there are none.
         has_steps (bool): Whether it has a value for every step.
         partial (bool): Whether elements may be left out.
-        fill: Value of elements left out.
+        fill: Value of elements left out; None where none may be, and no fill value is given.
         varying (bool): Whether each step has its own number of rows: shape_of().
     """
 
@@ -65,9 +65,16 @@ class Variable(OneHandle):
         self.has_steps: bool = info.steps != 0
         #: May elements be left out? They read as `fill`.
         self.partial: bool = info.partial != 0
-        self.fill: Any = self._fill_of(info.fill)
+        self._hole: Any = self._fill_of(info.fill)
+        self._has_fill = self.partial or info.fill != ffi.NULL
         #: Has each step its own number of rows? See shape_of().
         self.varying: bool = info.varying != 0
+
+    @property
+    def fill(self) -> Any:
+        """Value of elements left out; None where none may be, and no fill value is given. Local."""
+        # A fill value of zero without partial is in the attribute alone.
+        return self._hole if self._has_fill or "_FillValue" in self.attrs else None
 
     def _fill_of(self, place: Any) -> Any:
         """One element, as numpy has it."""
@@ -285,7 +292,7 @@ class Variable(OneHandle):
         first = along[0]
         there = max(0, min(first.count, rows - first.start))
         counts = [there] + [a.count for a in along[1:]]
-        hull = np.full([first.count] + counts[1:], self.fill, dtype=self.dtype)
+        hull = np.full([first.count] + counts[1:], self._hole, dtype=self.dtype)
         starts = [first.start if there else 0] + [a.start for a in along[1:]]
         hull[:there] = self.get(step, starts, counts)
         return take_out(hull, along)

@@ -236,6 +236,19 @@ def test_a_fill_value_in_a_list_of_one_is_one(tmp_path):
                 assert is_missing == [False, True, False], (ending, dtype)
 
 
+@pytest.mark.parametrize("ending", ["nc", "h5", "zarr"])
+def test_a_variable_without_a_fill_value_says_none(tmp_path, ending):
+    """So that the copy of a definition, define(..., fill=v.fill), has none either."""
+    given = {"bare": {}, "filled": {"fill": 0}, "partial": {"partial": True}}
+    with sluice.open(tmp_path / f"own.{ending}", "w", **QUICK) as out:
+        for name, options in given.items():
+            out.define(name, "f4", (2,), **options)
+            out.put(name, np.ones(2, "f4"))
+    with sluice.open(tmp_path / f"own.{ending}") as file:
+        assert {name: file[name].fill for name in given} == {"bare": None, "filled": 0,
+                                                            "partial": 0}
+
+
 def test_a_step_without_a_put_has_no_empty_object(tmp_path):
     path = tmp_path / "untouched.zarr"
     with sluice.open(path, "w", durability="step") as out:
