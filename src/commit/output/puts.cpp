@@ -288,7 +288,8 @@ void check_presence(const std::vector<Touch>& touched, const Description& descri
                             description.shape_of(v).volume() != 0;
     if (is_missing) {
       throw Error(Code::hole, d.name + ": no rank put it in step " + model::number_text(*step) +
-                                  ": put it or define it as partial");
+                                  (d.varying ? ": where there are no rows, one rank joins 0 of them"
+                                             : ": put it or define it as partial"));
     }
   }
 }
