@@ -1,4 +1,5 @@
 // Mistakes of a caller: the code, the contents of the text, and that every rank gets the same.
+#include <atomic>
 #include <cmath>
 #include <complex>
 
@@ -206,13 +207,15 @@ SLUICE_BEHAVIOUR(errors, definitions_that_cannot_be_fail_the_commit) {
   }
 }
 
-/// Its lengths are a variable of their own, whose name is taken, or would be too long.
-SLUICE_BEHAVIOUR(errors, a_varying_variable_without_a_name_for_its_lengths_leaves_nothing) {
+/// The lengths of a varying variable are one of their own, whose name is taken, or would be too
+/// long; a unit that the format cannot hold.
+SLUICE_BEHAVIOUR(errors, definitions_that_are_refused_leave_nothing) {
   if (!world.format().length_variable) {
     return;
   }
   const std::string path = world.path("lengths.h5");
   const std::string names[] = {"halo", std::string(252, 'n')};
+  std::atomic<bool> is_refused{false};  // alike on all ranks
   const auto put_step = [](File& out, Variable v, const Rank& rank, std::uint64_t step) {
     Giver<double> giver;
     Step now = out.begin_step();
@@ -232,6 +235,12 @@ SLUICE_BEHAVIOUR(errors, a_varying_variable_without_a_name_for_its_lengths_leave
                 Code::ok);
       EXPECT_NE(code_of([&] { out.flush(); }), Code::ok) << "a failure fails the next commit";
     }
+    // Zarr has no text that is not UTF-8.
+    const Code of_unit = code_of([&] {
+      out.define<double>("unit", shape, {.steps = true, .unit = "\xb5m", .partial = true});
+    });
+    EXPECT_EQ(code_of([&] { out.flush(); }), of_unit);
+    is_refused = of_unit != Code::ok;
     put_step(out, v, rank, 1);
     out.close();
   });
@@ -242,6 +251,7 @@ SLUICE_BEHAVIOUR(errors, a_varying_variable_without_a_name_for_its_lengths_leave
     for (const std::string& name : names) {
       EXPECT_EQ(code_of([&] { in.find(name); }), Code::not_found) << name;
     }
+    EXPECT_EQ(code_of([&] { in.find("unit"); }), is_refused ? Code::not_found : Code::ok);
   });
 }
 

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <exception>
 #include <optional>
+#include <vector>
 
 #include "api/file/putting.hpp"
 #include "api/messages.hpp"
 #include "exec/transport/agree.hpp"
+#include "layout/formats/formats.hpp"
 #include "model/fill.hpp"
 #include "model/name.hpp"
 #include "model/numbering.hpp"
@@ -221,9 +223,19 @@ File::~File() {
 Variable File::define_raw(const std::string& name, Type type, const Shape& shape,
                           const VariableOptions& options) {
   commit::Output& output = impl().output();
+  std::vector<model::Attribute> attributes;
+  if (!options.unit.empty()) {
+    attributes.push_back({name, "units", options.unit});
+  }
+  if (!options.description.empty()) {
+    attributes.push_back({name, "long_name", options.description});
+  }
   model::Definition definition;
   try {
     definition = definition_of(name, type, shape, options);
+    for (const model::Attribute& attribute : attributes) {
+      layout::check_attribute(output.format(), attribute);  // while the variable is not there yet
+    }
   } catch (...) {
     output.fail(std::current_exception());  // as what the output itself refuses
     throw;
@@ -235,11 +247,8 @@ Variable File::define_raw(const std::string& name, Type type, const Shape& shape
   if (!is_new) {
     return variable;
   }
-  if (!options.unit.empty()) {
-    output.set_attribute({name, "units", options.unit});
-  }
-  if (!options.description.empty()) {
-    output.set_attribute({name, "long_name", options.description});
+  for (const model::Attribute& attribute : attributes) {
+    output.set_attribute(attribute);
   }
   return variable;
 }
