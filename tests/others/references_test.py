@@ -135,6 +135,34 @@ def test_chunks_that_are_not_there_read_as_the_default_of_netcdf(tmp_path):
             assert opened(refs)[dtype][...].tolist() == values.tolist()
 
 
+def test_zeros_are_missing_in_xarray_only_where_a_fill_value_was_given(tmp_path):
+    """Chunks that are not there read as zeros, and zeros of a variable without _FillValue stay."""
+    path, refs = tmp_path / "x.h5", tmp_path / "x.json"
+    rows = [np.array([0, 4_000_000_000, 2], "u4"), np.array([7], "u4")]
+    with library.open(path, "w", compress="deflate:1") as out:
+        ids = out.define("ids", "u4", [2000], steps=True, varying=True)
+        given = out.define("given", "i4", [3], steps=True, partial=True, fill=0)
+        for step, some in enumerate(rows):
+            with out.step(time=step):
+                out.put(ids, some)
+                if step == 1:
+                    out.put(given, np.array([0, 5, 6], "i4"))
+    with h5py.File(path, "a") as file:
+        holes = file.create_dataset("holes", (6,), "i2", chunks=(2,), fillvalue=0)
+        holes[:2] = [0, 3]
+        expected = {name: file[name][...] for name in ("ids", "holes")}
+    sluice("virtualize", path, "-o", refs)
+    storage = {"consolidated": False, "storage_options": {"fo": str(refs)}}
+    with xarray.open_dataset("reference://", engine="zarr", backend_kwargs=storage,
+                             decode_times=False) as data:
+        for name, values in expected.items():
+            assert data[name].dtype == values.dtype, name
+            np.testing.assert_array_equal(data[name].values, values, name)
+        np.testing.assert_array_equal(data["given"].values, [3 * [np.nan], [np.nan, 5, 6]])
+    with library.open(refs) as file:
+        np.testing.assert_array_equal(file["holes"][...], expected["holes"])
+
+
 def test_a_url_that_is_no_utf8_is_refused(tmp_path):
     make_file(tmp_path / "x.h5")
     odd, refs = os.fsencode(tmp_path) + b"/caf\xe9.h5", tmp_path / "x.json"

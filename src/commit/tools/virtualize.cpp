@@ -11,6 +11,7 @@
 #include "layout/zarr/fill_value.hpp"
 #include "layout/zarr/metadata.hpp"
 #include "layout/zarr/version2.hpp"
+#include "model/fill_attribute.hpp"
 #include "model/name.hpp"
 #include "model/type_names.hpp"
 #include "sluice/error.hpp"
@@ -157,7 +158,7 @@ class References {
     }
     // Only where it is needed: xarray takes elements of this value for missing. Also where nobody
     // asked for it (hdf5/fill): what is not there reads as it all the same.
-    const bool has_fill = has_holes_ && d.type.kind != Kind::string;
+    const bool has_fill = has_holes_ && d.type.kind != Kind::string && says_fill(d);
     const Json array{{"zarr_format", 2},
                      {"shape", std::vector<std::uint64_t>(shape.begin(), shape.end())},
                      {"chunks", std::vector<std::uint64_t>(chunk.begin(), chunk.end())},
@@ -175,6 +176,14 @@ class References {
       names.erase(names.size() - 1);  // of the letters of text
     }
     put_attributes(layout::shown_name(stored), {{"_ARRAY_DIMENSIONS", std::move(names)}});
+  }
+
+  /// Must the array say what absent chunks read as? Readers take zeros without it, so only where
+  /// that is another value, or where zeros are missing values of this variable.
+  bool says_fill(const model::Definition& d) const {
+    return !d.fill.empty() || std::any_of(attributes_.begin(), attributes_.end(), [&](auto& a) {
+      return a.owner == d.name && a.name == model::fill_attribute_name;
+    });
   }
 
   std::string chunks_of(std::uint32_t v, std::uint64_t parts, Json& chunks) {
