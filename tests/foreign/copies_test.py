@@ -122,6 +122,28 @@ def test_a_copy_is_what_it_is(made, kind, copy):
             os.rename(parts + "-away", parts)
 
 
+@pytest.mark.parametrize("options", [[], ["-d5"]])
+def test_booleans_are_booleans_in_a_copy_of_nccopy(tmp_path, options):
+    """nccopy gives every attribute a dimension, by which bytes and booleans differ in netCDF-4."""
+    given = {"yes": True, "no": False, "byte": numpy.int8(1)}
+    path, copy = str(tmp_path / "flags.nc"), str(tmp_path / "copy.nc")
+    with sluice.open(path, "w") as file:
+        file.attrs.update(given)
+        file.put("x", X)
+        file["x"].attrs.update(given)
+    subprocess.run(["nccopy", *options, path, copy], check=True, timeout=60)
+    with sluice.open(copy) as file:
+        for attributes in (file.attrs, file["x"].attrs):
+            assert {name: attributes[name] for name in given} == given
+            assert type(attributes["yes"]) is bool and type(attributes["byte"]) is numpy.int8
+    verdict = command("verify", copy)
+    assert verdict.returncode == 0, verdict.stdout
+    with netCDF4.Dataset(copy, "a") as file:
+        file.setncattr("yes", numpy.int8(0))
+    verdict = command("verify", copy)
+    assert verdict.returncode == 3 and "attribute yes differs" in verdict.stdout, verdict.stdout
+
+
 @pytest.mark.parametrize("kind", ["set.h5", "set.nc"])
 def test_what_was_changed_in_a_copy_of_a_set_is_seen(made, kind):
     target = copied(made, kind, "gzip")

@@ -140,10 +140,11 @@ def test_zeros_are_missing_in_xarray_only_where_a_fill_value_was_given(tmp_path)
     path, refs = tmp_path / "x.h5", tmp_path / "x.json"
     rows = [np.array([0, 4_000_000_000, 2], "u4"), np.array([7], "u4")]
     with library.open(path, "w", compress="deflate:1") as out:
-        ids = out.define("ids", "u4", [2000], steps=True, varying=True)
+        ids = out.define("ids", "u4", [2000], steps=True, varying=True, chunk=[500])
         given = out.define("given", "i4", [3], steps=True, partial=True, fill=0)
         for step, some in enumerate(rows):
             with out.step(time=step):
+                out.resize(ids, len(some))
                 out.put(ids, some)
                 if step == 1:
                     out.put(given, np.array([0, 5, 6], "i4"))

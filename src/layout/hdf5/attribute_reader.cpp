@@ -25,6 +25,7 @@ struct Found {
   bool has_flags = false;  ///< booleans as bytes
   /// Did Sluice write it?
   std::function<bool(const std::string& name)> is_known;
+  const Contents* recorded;  ///< by the last commit
   std::exception_ptr failure;
 };
 
@@ -59,17 +60,31 @@ bool is_internal(hid_t object, const std::string& name) {
   return is_own_attribute(name);
 }
 
+/// Did Sluice write this value?
+bool is_recorded_value(const Contents& recorded, const model::Attribute& attribute) {
+  const Contents given = contents_of({}, {attribute});
+  const auto found = recorded.find(given.begin()->first);
+  return found != recorded.end() && found->second == given.begin()->second;
+}
+
 /// Booleans and bytes, both bytes in netCDF: the former have no dimension, and a byte is a list of
-/// one (write_netcdf_attribute).
-model::AttributeValue in_netcdf(hid_t object, const std::string& name,
+/// one (write_netcdf_attribute). In a copy by nccopy a boolean is one too; what was committed says
+/// which it is.
+model::AttributeValue in_netcdf(hid_t object, const std::string& name, const Found& found,
                                 model::AttributeValue value) {
+  const auto is_bit = [](std::int8_t byte) { return byte == 0 || byte == 1; };
   const auto* byte = std::get_if<std::int8_t>(&value);
-  if (byte != nullptr && (*byte == 0 || *byte == 1) && is_flag(object, name)) {
+  if (byte != nullptr && is_bit(*byte) && is_flag(object, name)) {
     return *byte != 0;
   }
   const auto* list = std::get_if<std::vector<std::int8_t>>(&value);
-  return list != nullptr && list->size() == 1 ? model::AttributeValue(list->front())
-                                              : std::move(value);
+  if (list == nullptr || list->size() != 1) {
+    return value;
+  }
+  const bool flag = list->front() != 0;
+  const bool was_flag =
+      is_bit(list->front()) && is_recorded_value(*found.recorded, {found.owner, name, flag});
+  return was_flag ? model::AttributeValue(flag) : model::AttributeValue(list->front());
 }
 
 herr_t take_attribute(hid_t object, const char* name, const H5A_info_t*, void* into) {
@@ -89,7 +104,7 @@ herr_t take_attribute(hid_t object, const char* name, const H5A_info_t*, void* i
         found.unread->push_back({what + ": attribute " + name, "its dimensions: kept as a list"});
       }
       if (found.has_flags) {
-        value = in_netcdf(object, name, *std::move(value));
+        value = in_netcdf(object, name, found, *std::move(value));
       }
       found.attributes->push_back({found.owner, name, std::move(*value)});
     }
@@ -149,6 +164,7 @@ void AttributeReader::take(const std::string& path, const std::string& owner,
       owner,
       is_ours && file_.log.profile == Profile::netcdf4,
       [&](const std::string& name) { return is_recorded_attribute(file_.recorded, owner, name); },
+      &file_.recorded,
       nullptr};
   hsize_t position = 0;
   const herr_t status =
