@@ -41,7 +41,7 @@ struct WatchOptions {
 struct SeenStep {
   double time = std::nan("");
   std::uint64_t bytes = 0;
-  std::int64_t committed_ns = 0;  ///< since 1970, by the writer's clock
+  std::int64_t committed_ns = 0;  ///< since 1970, by the writer's clock; 0: the file does not tell
 };
 
 /// Bytes of one step in all variables that have steps.
@@ -73,18 +73,21 @@ std::vector<SeenStep> look(storage::Storage& storage, const std::string& path) {
         steps.push_back({row.time, 0, row.modified_ns});
       }
     }
+    steps.resize(catalog->steps());  // some formats have no log, and other programs write none
     add_bytes(*catalog, steps);
   });
   catalog.reset();  // before the file that it reads from
   return steps;
 }
 
-/// Seconds between the previous step and this one; empty for the first one, or if clocks disagree.
+/// Seconds between the previous step and this one; empty for the first one, if clocks disagree, or
+/// without a log of commits.
 std::optional<double> seconds_before(const std::vector<SeenStep>& steps, std::uint64_t step) {
-  if (step == 0 || steps[step].committed_ns <= steps[step - 1].committed_ns) {
+  const std::int64_t before_ns = step == 0 ? 0 : steps[step - 1].committed_ns;
+  if (before_ns == 0 || steps[step].committed_ns <= before_ns) {
     return std::nullopt;
   }
-  return static_cast<double>(steps[step].committed_ns - steps[step - 1].committed_ns) * 1e-9;
+  return static_cast<double>(steps[step].committed_ns - before_ns) * 1e-9;
 }
 
 std::string step_text(const std::vector<SeenStep>& steps, std::uint64_t step) {
@@ -108,7 +111,7 @@ std::string step_json(const std::vector<SeenStep>& steps, std::uint64_t step) {
       {"step", step},
       {"time", time_json(seen.time)},
       {"bytes", seen.bytes},
-      {"committed_ns", seen.committed_ns},
+      {"committed_ns", seen.committed_ns != 0 ? Json(seen.committed_ns) : Json()},
       {"seconds", seconds ? Json(*seconds) : Json()},
       {"bytes_per_second", seconds ? Json(static_cast<double>(seen.bytes) / *seconds) : Json()}};
   return json.dump();

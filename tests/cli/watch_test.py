@@ -2,11 +2,12 @@
 
 import json
 import os
+import struct
 import subprocess
 import time
 import unittest
 
-from command import BAD_INPUT, COMMAND, DIFFERS, FINE, FOLDER, new_path, sluice
+from command import BAD_INPUT, COMMAND, DIFFERS, FINE, FOLDER, converted, new_path, sluice
 
 WRITER = os.environ["SLUICE_SLOW_WRITER"]
 BYTES = 3000 * 8
@@ -14,6 +15,20 @@ BYTES = 3000 * 8
 
 def write(target, steps, pause_ms):
     return subprocess.Popen([WRITER, target, str(steps), str(pause_ms)], cwd=FOLDER)
+
+
+def write_trajectory(path, frames, atoms=2):
+    """As a program of its own writes it."""
+    def record(content):
+        return struct.pack("<i", len(content)) + content + struct.pack("<i", len(content))
+    control = [frames, 0, 1, frames] + 15 * [0] + [24]
+    with open(path, "wb") as file:
+        file.write(record(b"CORD" + struct.pack("<20i", *control)))
+        file.write(record(struct.pack("<i", 1) + b"title".ljust(80)))
+        file.write(record(struct.pack("<i", atoms)))
+        for frame in range(frames):
+            for axis in range(3):
+                file.write(record(struct.pack(f"<{atoms}f", *(atoms * [frame + axis]))))
 
 
 class Watching(unittest.TestCase):
@@ -54,6 +69,20 @@ class Watching(unittest.TestCase):
         self.assertEqual(lines[:2], [f"{target}: 3 steps so far", "step 0  time 0  23.4 KiB"])
         self.assertRegex(lines[2], r"^step 1  time 0\.5  23\.4 KiB  after [\d.]+ m?s$")
         self.assertEqual(sluice("watch", target, "--until", 3).stdout.splitlines(), lines[:1])
+
+    def test_formats_without_a_log_of_commits(self):
+        """Steps are those that a reader sees; when each was committed is not known."""
+        trajectory = new_path(".dcd")
+        write_trajectory(trajectory, 3)
+        for path in (trajectory, converted(trajectory, "--drop", ending=".npy")):
+            result = sluice("watch", path, "--all", "--until", 3, "--timeout", 5, "--json")
+            self.assertEqual((result.returncode, result.stderr), (FINE, ""))
+            steps = [json.loads(line) for line in result.stdout.splitlines()]
+            self.assertEqual([(s["step"], s["bytes"]) for s in steps],
+                             [(i, 24) for i in range(3)])
+            for step in steps:
+                self.assertEqual([step[key] for key in ("time", "committed_ns", "seconds")],
+                                 3 * [None])
 
     def test_a_time_without_news_ends_it(self):
         target = new_path()
