@@ -109,6 +109,9 @@ class Report {
     return out + commits() + attributes() + "</body>\n</html>\n";
   }
 
+  /// As that of verify, once the page is made.
+  int code() const { return code_; }
+
  private:
   std::string head() {
     layout::Catalog& catalog = input_.catalog();
@@ -139,21 +142,30 @@ class Report {
 
   std::string health() {
     std::string text = "<h2>Health</h2>\n";
-    if (!input_.written_by_sluice()) {
-      return text + "<p class=\"quiet\">The file has no checksums of Sluice: not checked.</p>\n";
-    }
     if (verb_.has_no_check) {
       return text + "<p class=\"quiet\">Not checked.</p>\n";
     }
     const commit::Verdict verdict = commit::verify(*alone_, context_.storage, verb_.file);
+    if (verdict.state == commit::State::not_ours) {
+      return text + "<p class=\"quiet\">The file has no checksums of Sluice: not checked.</p>\n";
+    }
     const bool is_fine = verdict.finding_count == 0 && verdict.state == commit::State::ok;
+    const bool is_outside = verdict.state == commit::State::changed_outside;
     const char* const state = is_fine ? "Every byte that has a checksum matches it."
-                              : verdict.state == commit::State::changed_outside
+                              : is_outside
                                   ? "Does not match, and another program wrote to the file."
                                   : "Damaged.";
-    text += fmt::format("<p class=\"{}\">{}</p>\n<p>{} compared with {}.</p>\n",
-                        is_fine ? "good" : "bad", state, bytes_text(verdict.bytes),
-                        count_text(verdict.records, "checksum"));
+    text += fmt::format("<p class=\"{}\">{}</p>\n", is_fine ? "good" : "bad", state);
+    if (input_.written_by_sluice()) {
+      text += fmt::format("<p>{} compared with {}.</p>\n", bytes_text(verdict.bytes),
+                          count_text(verdict.records, "checksum"));
+    }
+    code_ = is_fine ? fine : is_outside ? changed_outside : differs;
+    return text + findings(verdict);
+  }
+
+  std::string findings(const commit::Verdict& verdict) {
+    std::string text;
     if (input_.is_unfinished()) {
       text += "<p class=\"bad\">It is being written, or its writer did not close it.</p>\n";
     }
@@ -223,7 +235,17 @@ class Report {
       }
       return text + table(rows);
     } catch (const Error& e) {
+      note_damage(e);
       return text + "<p class=\"bad\">Cannot be read: " + html(e.what()) + "</p>\n";
+    }
+  }
+
+  /// What health() has not told: with --no-check, or where no checksum covers it.
+  void note_damage(const Error& error) {
+    const bool is_outside = error.code() == Code::changed_outside;
+    const bool is_damage = error.code() == Code::damaged || error.code() == Code::truncated;
+    if (code_ == fine && (is_outside || is_damage)) {
+      code_ = is_outside ? changed_outside : differs;
     }
   }
 
@@ -322,6 +344,7 @@ class Report {
   const ReportVerb& verb_;
   std::unique_ptr<exec::Transport> alone_;
   commit::Input input_;
+  int code_ = fine;
 };
 
 int report(const Context& context, const ReportVerb& verb) {
@@ -330,10 +353,11 @@ int report(const Context& context, const ReportVerb& verb) {
   }
   const std::string to = verb.to.empty() ? verb.file + ".html" : verb.to;
   require_new(context.storage, to);
-  const std::string page = Report(context, verb).page();
+  Report made(context, verb);
+  const std::string page = made.page();
   write_new_file(context.storage, to, std::as_bytes(std::span(page)));
   tell("{}: {}\n", printable(to), bytes_text(page.size()));
-  return fine;
+  return made.code();
 }
 
 }  // namespace
@@ -344,7 +368,9 @@ void add_report(CLI::App& app, Run& run) {
       add_verb(app, "report", "make one HTML page about a file",
                "Writes a page that needs no network and no script: what FILE holds, whether its\n"
                "bytes match their checksums, statistics and pictures of its variables, its\n"
-               "commits and attributes. Default name: FILE with .html behind it.\n",
+               "commits and attributes. Default name: FILE with .html behind it.\n"
+               "Exit code: 0 done, 1 FILE is damaged, 2 bad input, 3 changed outside Sluice. The\n"
+               "page of a damaged file is made, too, unless nothing in it can be read.\n",
                R"help(
 Examples:
   sluice report field.h5
@@ -355,8 +381,10 @@ Examples:
       ->type_name("N")
       ->check(CLI::Range(2, 100'000).description(""));
   command->add_flag("--no-check", verb->has_no_check, "compare no checksums");
-  command->callback(
-      [&run, verb] { run = [verb](const Context& context) { return report(context, *verb); }; });
+  command->callback([&run, verb] {
+    run =
+        with_truncated_as_damage([verb](const Context& context) { return report(context, *verb); });
+  });
 }
 
 }  // namespace sluice::cli

@@ -2,6 +2,7 @@
 else, the figures are those of what is stored."""
 
 import base64
+import contextlib
 import html.parser
 import io
 import json
@@ -15,7 +16,8 @@ import netCDF4
 import numpy
 from matplotlib import image
 
-from command import BAD_INPUT, FINE, new_path, path, sluice
+from command import (BAD_INPUT, CHANGED_OUTSIDE, DIFFERS, FINE, KeepsTime, address, copy,
+                     new_path, path, sluice)
 
 
 def picture(target):
@@ -334,10 +336,10 @@ class Look(unittest.TestCase):
             self.assertEqual(result.returncode, BAD_INPUT)
             self.assertIn("--series", result.stderr)
 
-    def report(self, *arguments):
+    def report(self, *arguments, code=FINE):
         target = new_path() + ".html"
         result = sluice("report", arguments[0], target, *arguments[1:])
-        self.assertEqual((result.returncode, result.stderr), (FINE, ""))
+        self.assertEqual((result.returncode, result.stderr), (code, ""))
         with open(target, encoding="utf-8") as file:
             return file.read()
 
@@ -353,6 +355,21 @@ class Look(unittest.TestCase):
                 self.assertEqual(image.imread(io.BytesIO(png), format="png").shape[:2], (160, 240))
         self.assertIn("&lt;script&gt;", text)
         self.assertNotIn("<img src=x", text)
+
+    def test_the_exit_code_is_that_of_the_page(self):
+        for keeps_time, code in ((True, DIFFERS), (False, CHANGED_OUTSIDE)):
+            target = copy("spins.h5")
+            with KeepsTime(target) if keeps_time else contextlib.nullcontext():
+                with open(target, "r+b") as file:
+                    file.seek(address(target, "coordinates", (3, 1)))
+                    file.write(b"\x5a\xa5")
+            self.assertEqual(sluice("verify", target).returncode, code)
+            for options in ((), ("--no-check",)):
+                page = new_path(".html")
+                result = sluice("report", target, page, *options)
+                self.assertEqual((result.returncode, result.stderr), (code, ""))
+                with open(page, encoding="utf-8") as file:
+                    self.assertIn("does not match its checksum", file.read())
 
     def test_the_page_tells_the_values(self):
         text = self.report("spins.h5")
@@ -377,7 +394,7 @@ class Look(unittest.TestCase):
             file.write(data)
         stat = os.stat(path("spins.h5"))
         os.utime(target, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-        text = self.report(target)
+        text = self.report(target, code=DIFFERS)
         self.assertIn("Damaged.", text)
         self.assertRegex(text, r"<li>coordinates .*does not match")
 
