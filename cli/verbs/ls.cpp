@@ -157,7 +157,7 @@ std::string variables_text(const Contents& contents) {
   }
   std::string text = fmt::format("\n{}", table.text());
   if (!catalog.unreadable().empty()) {
-    text += "\nDatasets that Sluice does not read:\n";
+    text += "\nWhat Sluice does not read:\n";
     Table others({"", ""});
     for (const auto& dataset : catalog.unreadable()) {
       others.add({printable(dataset.name), printable(dataset.type)});

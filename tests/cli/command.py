@@ -7,6 +7,7 @@ import atexit
 import os
 import shlex
 import shutil
+import struct
 import subprocess
 import tempfile
 
@@ -41,6 +42,22 @@ def converted(source, *options, ending=".h5", ranks=0):
     result = sluice("convert", source, target, *options, ranks=ranks)
     assert result.returncode == FINE, result.stderr
     return target
+
+
+def write_trajectory(target, frames, atoms=2, counted=None):
+    """As NAMD writes it; `counted`: the frames that the header counts, if not these."""
+    def record(content):
+        return struct.pack("<i", len(content)) + content + struct.pack("<i", len(content))
+
+    counted = frames if counted is None else counted
+    control = [counted, 0, 1, counted] + 15 * [0] + [24]
+    with open(target, "wb") as file:
+        file.write(record(b"CORD" + struct.pack("<20i", *control)))
+        file.write(record(struct.pack("<i", 1) + b"title".ljust(80)))
+        file.write(record(struct.pack("<i", atoms)))
+        for frame in range(frames):
+            for axis in range(3):
+                file.write(record(struct.pack(f"<{atoms}f", *(atoms * [frame + axis]))))
 
 
 def path(name):

@@ -1,6 +1,7 @@
 """What other programs say in netCDF-4, Zarr and HDF5 stays said, or what is lost is named."""
 
 import os
+import struct
 import unittest
 
 import h5py
@@ -9,7 +10,8 @@ import numpy
 import xarray
 import zarr
 
-from command import BAD_INPUT, DIFFERS, FINE, XARRAY, converted, new_path, said, sluice
+from command import (BAD_INPUT, DIFFERS, FINE, XARRAY, converted, new_path, said, sluice,
+                     write_trajectory)
 
 
 class Foreign(unittest.TestCase):
@@ -151,6 +153,52 @@ class Foreign(unittest.TestCase):
             self.assertEqual(result.returncode, BAD_INPUT)
             self.assertIn("is netCDF classic", result.stderr)
             self.assertIn("nccopy -k nc4", result.stderr)
+
+    def test_frames_that_a_trajectory_counts_and_does_not_hold_are_named(self):
+        whole = new_path(".dcd")
+        write_trajectory(whole, 4)
+        with open(whole, "rb") as file:
+            data = file.read()
+        frame = 3 * (2 * 4 + 8)
+        for length, told in ((-1, "frame 3 (the file ends inside it, and its header counts 4)"),
+                             (-frame, "frame 3 (not there, and its header counts 4)"),
+                             (-frame - 1, "frames 2 to 3 (the file ends inside frame 2, and its "
+                                          "header counts 4)")):
+            target = new_path(".dcd")
+            with open(target, "wb") as file:
+                file.write(data[:length])
+            steps = 2 if "frames" in told else 3
+            listed = sluice("ls", target).stdout
+            self.assertIn(f"\n{steps} steps\n", listed)
+            for part in told.rstrip(")").split(" (", 1):
+                self.assertIn(part, listed)
+            verdict = sluice("verify", target)
+            self.assertEqual(verdict.returncode, DIFFERS)
+            self.assertIn(told, verdict.stdout)
+            copied = sluice("convert", target, new_path())
+            self.assertEqual(copied.returncode, DIFFERS)
+            self.assertIn("left out: " + told, copied.stderr)
+            page = new_path(".html")
+            self.assertEqual(sluice("report", target, page).returncode, DIFFERS)
+            with open(page, encoding="utf-8") as file:
+                self.assertIn(told, file.read())
+            # Its header counts what is there then.
+            self.assertEqual(sluice("recover", target).returncode, FINE)
+            with open(target, "rb") as file:
+                self.assertEqual(struct.unpack("<4i", file.read(24)[8:]), (steps, 0, 1, steps))
+            self.assertNotIn("frame", sluice("ls", target).stdout)
+
+    def test_a_trajectory_whose_header_counts_too_few_is_no_damage(self):
+        """As a killed NAMD leaves it: also with the beginning of a frame behind the last one."""
+        for counted in (0, 2, 4):
+            target = new_path(".dcd")
+            write_trajectory(target, 4, counted=counted)
+            with open(target, "ab") as file:
+                file.write(bytes(5))
+            self.assertNotIn("frame", sluice("ls", target).stdout)
+            self.assertEqual(sluice("verify", target).returncode, BAD_INPUT)  # no checksums
+            copied = sluice("convert", target, new_path())
+            self.assertEqual((copied.returncode, copied.stderr), (FINE, ""))
 
 
 if __name__ == "__main__":

@@ -2,12 +2,12 @@
 
 import json
 import os
-import struct
 import subprocess
 import time
 import unittest
 
-from command import BAD_INPUT, COMMAND, DIFFERS, FINE, FOLDER, converted, new_path, sluice
+from command import (BAD_INPUT, COMMAND, DIFFERS, FINE, FOLDER, converted, new_path, sluice,
+                     write_trajectory)
 
 WRITER = os.environ["SLUICE_SLOW_WRITER"]
 BYTES = 3000 * 8
@@ -15,20 +15,6 @@ BYTES = 3000 * 8
 
 def write(target, steps, pause_ms):
     return subprocess.Popen([WRITER, target, str(steps), str(pause_ms)], cwd=FOLDER)
-
-
-def write_trajectory(path, frames, atoms=2):
-    """As a program of its own writes it."""
-    def record(content):
-        return struct.pack("<i", len(content)) + content + struct.pack("<i", len(content))
-    control = [frames, 0, 1, frames] + 15 * [0] + [24]
-    with open(path, "wb") as file:
-        file.write(record(b"CORD" + struct.pack("<20i", *control)))
-        file.write(record(struct.pack("<i", 1) + b"title".ljust(80)))
-        file.write(record(struct.pack("<i", atoms)))
-        for frame in range(frames):
-            for axis in range(3):
-                file.write(record(struct.pack(f"<{atoms}f", *(atoms * [frame + axis]))))
 
 
 class Watching(unittest.TestCase):

@@ -275,6 +275,17 @@ struct Look {
   bool is_settled() const { return is_stable || (!failure && verdict.finding_count == 0); }
 };
 
+/// What a file cannot show of what it says it has is damage, although nothing has checksums.
+void take_as_damage(Verdict& verdict) {
+  verdict.state = State::damaged;
+  for (const std::string& text : verdict.uncovered) {
+    verdict.findings.push_back({0, "", Finding::no_step, "", text, -1});
+  }
+  verdict.finding_count = verdict.uncovered_count;
+  verdict.uncovered.clear();
+  verdict.uncovered_count = 0;
+}
+
 Verdict verify_opened(exec::Transport& transport, storage::Storage& storage,
                       const std::string& path, const UnitNames* only, const UnitVolumes* volumes,
                       const VerifyProgress& progress) {
@@ -286,17 +297,24 @@ Verdict verify_opened(exec::Transport& transport, storage::Storage& storage,
     verdict.state = State::not_ours;
     auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
       const auto& unreadable = input.catalog().unreadable();
+      const auto count =
+          layout::count_steps(*layout::open_data(storage, path, storage::Access::read));
+      out.put(count.there < count.counted);
       out.put(unreadable.size());
       for (const auto& dataset : unreadable) {
         out.put(dataset.name + " (" + dataset.type + ")");
       }
     });
+    const bool is_cut = in.get<bool>();
     verdict.uncovered_count = in.get<std::size_t>();
     for (std::size_t i = 0; i < verdict.uncovered_count; ++i) {
       std::string text = in.get_string();
       if (verdict.uncovered.size() < most_findings) {
         verdict.uncovered.push_back(std::move(text));
       }
+    }
+    if (is_cut) {
+      take_as_damage(verdict);
     }
     return verdict;
   }

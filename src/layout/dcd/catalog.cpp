@@ -25,6 +25,20 @@ DcdCatalog::DcdCatalog(storage::File& file, Header header)
   if (header_.fourth()) {
     add(fourth_name, type_of<float>(), {header_.atoms});
   }
+  if (header_.counted > steps_) {
+    unreadable_.push_back(missing_frames());
+  }
+}
+
+/// Those that the header counts beyond the end of the file.
+UnreadableDataset DcdCatalog::missing_frames() const {
+  const std::string first = std::to_string(steps_);
+  const bool is_one = header_.counted == steps_ + 1;
+  const std::string where =
+      header_.is_cut ? "the file ends inside " + (is_one ? "it" : "frame " + first) : "not there";
+  return {
+      is_one ? "frame " + first : "frames " + first + " to " + std::to_string(header_.counted - 1),
+      where + ", and its header counts " + std::to_string(header_.counted)};
 }
 
 void DcdCatalog::add(const char* name, const Type& type, const Dims& shape) {

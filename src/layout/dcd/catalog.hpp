@@ -23,6 +23,7 @@ class DcdCatalog final : public Catalog {
  private:
   DcdCatalog(storage::File& file, Header header);
   void add(const char* name, const Type& type, const model::Dims& shape);
+  UnreadableDataset missing_frames() const;
   std::vector<float> read_axis(std::uint64_t step, int d);
 
   storage::File& file_;

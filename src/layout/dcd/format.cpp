@@ -30,6 +30,8 @@ constinit const Format format_row{
     .refuse_attribute = [](const model::Attribute& attribute) { return refusal(attribute); },
     .change = change,
     .fixed_tile = tile_of,
+    .count_steps = count_frames,
+    .set_step_count = set_frame_count,
 };
 
 }  // namespace sluice::layout::dcd

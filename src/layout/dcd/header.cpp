@@ -186,15 +186,17 @@ void read_free_atoms(Reader& reader, Header& header) {
 }
 
 /// The length of the file decides: programs that died left no number of frames, others a wrong one.
-void count_frames(Header& header, std::uint64_t size) {
+void settle_frames(Header& header, std::uint64_t size) {
   const std::uint64_t room = size - header.bytes;
   const std::uint64_t first = header.frame_bytes(0);
   std::uint64_t whole = room / first;
   if (!header.free_atoms.empty() && whole != 0) {
     whole = 1 + (room - first) / header.frame_bytes(1);
   }
+  header.is_cut = header.frame_offset(whole) != size;
   const std::int32_t said = header.control[frames];
   if (said <= 0 || static_cast<std::uint64_t>(said) > whole) {
+    header.counted = static_cast<std::uint64_t>(std::max(said, std::int32_t{0}));
     header.control[frames] = static_cast<std::int32_t>(std::min<std::uint64_t>(whole, INT32_MAX));
   }
 }
@@ -267,7 +269,7 @@ Header read_header(storage::File& file) {
   header.atoms = static_cast<std::uint64_t>(atoms);
   read_free_atoms(reader, header);
   header.bytes = reader.at();
-  count_frames(header, reader.size());
+  settle_frames(header, reader.size());
   return header;
 }
 
@@ -284,6 +286,27 @@ std::int64_t step_before(const Header& header) {
   return word(last_step) == std::numeric_limits<std::int32_t>::max()
              ? word(first_step) - word(interval)
              : word(last_step) - word(frames) * word(interval);
+}
+
+StepCount count_frames(storage::File& file) {
+  const Header header = read_header(file);
+  const auto there = static_cast<std::uint64_t>(header.control[frames]);
+  return {std::max(header.counted, there), there};
+}
+
+void set_frame_count(storage::File& file, std::uint64_t count) {
+  Header header = read_header(file);
+  if (header.counted > count) {
+    header.control[frames] = static_cast<std::int32_t>(header.counted);
+  }
+  using Limits = std::numeric_limits<std::int32_t>;
+  const std::int64_t before = step_before(header);
+  header.control[frames] = static_cast<std::int32_t>(count);
+  header.control[last_step] = static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(before + static_cast<std::int64_t>(count) * header.control[interval],
+                               Limits::min(), Limits::max()));
+  file.write(header.counts_offset(), counts_of(header));
+  file.sync();
 }
 
 std::vector<std::byte> counts_of(const Header& header) {

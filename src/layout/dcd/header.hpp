@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "layout/format.hpp"
 #include "storage/storage.hpp"
 
 namespace sluice::layout::dcd {
@@ -40,6 +41,9 @@ struct Header {
   std::uint64_t atoms = 0;
   std::uint64_t marker_bytes = 4;
   bool big_endian = false;
+  /// Frames that the file says it has, where it has fewer; `control` has those that are there.
+  std::uint64_t counted = 0;
+  bool is_cut = false;                    ///< are there bytes of a frame that is not whole?
   std::vector<std::uint32_t> free_atoms;  ///< in files with fixed atoms: the free ones, from 0
   std::uint64_t bytes = 0;                ///< of the header; the first frame starts there
 
@@ -73,6 +77,10 @@ bool is_dcd(storage::File& file);
 /// Error format if it is not a trajectory, truncated if the header is cut off. The number of frames
 /// in `control` follows from the length of the file, if the header has a larger number or none.
 Header read_header(storage::File& file);
+/// Frames that the header counts, and those of them that are there.
+StepCount count_frames(storage::File& file);
+/// Makes the header count `count` frames, durably; NSTEP is that of the last one of them.
+void set_frame_count(storage::File& file, std::uint64_t count);
 /// The bytes of a header without fixed atoms.
 std::vector<std::byte> header_bytes(const Header& header);
 /// A record marker in the form that the header has.
