@@ -127,6 +127,12 @@ class Catalog {
   /// Did Sluice write the file?
   bool ours() const noexcept { return ours_; }
   std::uint64_t steps() const noexcept { return steps_; }
+  /// The times of the last steps, which another program added: the log does not have them. NaN
+  /// where the file has no time. As long as there are such steps.
+  const std::vector<double>& added_times() const noexcept { return added_times_; }
+  /// Variables that do not have all steps, because another program added steps to others only:
+  /// what each lacks.
+  const std::vector<std::string>& lacking() const noexcept { return lacking_; }
   const std::vector<CommitRow>& commits() const noexcept { return commits_; }
   /// What differs from the last commit. Additions do not count. Empty if the format keeps no
   /// contents.
@@ -168,6 +174,8 @@ class Catalog {
   bool ours_ = false;
   bool has_time_ = false;
   std::uint64_t steps_ = 0;
+  std::vector<double> added_times_;
+  std::vector<std::string> lacking_;
   std::vector<CommitRow> commits_;
   std::vector<StoredVariable> variables_;
   std::vector<UnreadableDataset> unreadable_;

@@ -93,6 +93,7 @@ void FileView::Contents::write_to(model::ByteWriter& out) const {
   out.put(has_time);
   out.put(steps);
   out.put(commits);
+  out.put(added_times);
   out.put(variables.size());
   for (const InputVariable& variable : variables) {
     put_variable(variable, out);
@@ -113,6 +114,7 @@ FileView::Contents FileView::Contents::read_from(model::ByteReader& in) {
   contents.has_time = in.get<bool>();
   contents.steps = in.get<std::uint64_t>();
   contents.commits = in.get_vector<CommitInfo>();
+  contents.added_times = in.get_vector<double>();
   const auto count = in.get<std::size_t>();
   for (std::uint32_t v = 0; v < count; ++v) {
     contents.variables.push_back(get_variable(in));
@@ -135,6 +137,10 @@ FileView::FileView(Contents contents) : contents_(std::move(contents)) {
       times_.resize(std::max<std::size_t>(times_.size(), commit.step + 1), std::nan(""));
       times_[commit.step] = commit.time;
     }
+  }
+  if (const auto& added = contents_.added_times; !added.empty()) {
+    times_.resize(contents_.steps - added.size(), std::nan(""));
+    times_.insert(times_.end(), added.begin(), added.end());
   }
   index_names();
   for (std::size_t i = 0; i < contents_.attributes.size(); ++i) {

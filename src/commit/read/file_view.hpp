@@ -44,7 +44,7 @@ struct CommitInfo {
 
 class FileView {
  public:
-  /// The properties of a file except its times, which follow from the commits.
+  /// The properties of a file except its times, which follow from the commits and the added ones.
   struct Contents {
     std::string path;
     bool is_unfinished = false;
@@ -54,6 +54,7 @@ class FileView {
     bool has_time = false;
     std::uint64_t steps = 0;
     std::vector<CommitInfo> commits;
+    std::vector<double> added_times;  ///< Catalog::added_times()
     std::vector<InputVariable> variables;
     std::vector<model::Attribute> attributes;
 

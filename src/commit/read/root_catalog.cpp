@@ -50,6 +50,7 @@ void RootCatalog::describe(bool is_modified) {
   for (const CommitRow& row : catalog_->commits()) {
     contents_.commits.push_back({row.step, row.time, row.is_intact ? 1U : 0U});
   }
+  contents_.added_times = catalog_->added_times();
   const auto& stored = catalog_->variables();
   std::vector<std::vector<std::uint64_t>> rows(stored.size());
   std::unordered_set<std::string_view> in_set;

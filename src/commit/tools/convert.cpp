@@ -408,6 +408,9 @@ class Converter {
         written.push_back(definition(planned));
       }
       note_changes(no_longer_growing(growing_, written));
+      if (!chosen_.is_one()) {
+        note_changes(std::vector<std::string>(input_.catalog().lacking()));
+      }
       target_.take_name();
     });
   }

@@ -224,11 +224,26 @@ void RecordFeed::list_uncovered() {
       add_uncovered(definition.name + codec::loss_of(catalog().variables()[v].filters));
     }
   }
+  list_added_steps();
   for (const std::string& what : catalog().unchecked()) {
     add_uncovered(what);
   }
   for (const auto& dataset : catalog().unreadable()) {
     add_uncovered(dataset.name + " (" + dataset.type + ")");
+  }
+}
+
+/// Of another program. The log does not have them before the next commit.
+void RecordFeed::list_added_steps() {
+  const std::uint64_t added = catalog().added_times().size();
+  if (added == 0) {
+    return;
+  }
+  const std::uint64_t steps = catalog().steps();
+  for (const StoredVariable& stored : catalog().variables()) {
+    for (std::uint64_t step = steps - added; stored.definition.stepped && step < steps; ++step) {
+      add_uncovered(stored.definition.name + ", step " + std::to_string(step));
+    }
   }
 }
 

@@ -66,6 +66,7 @@ class RecordFeed {
   bool load(std::size_t commit, Records& records);
   void survey();
   void check_times();
+  void list_added_steps();
   void check_contents();
   void check_rows();
   /// Does the file contain data of it? It has none if it was only defined so far.

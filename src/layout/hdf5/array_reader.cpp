@@ -8,6 +8,7 @@
 #include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/fill.hpp"
 #include "layout/netcdf4/rules.hpp"
+#include "layout/plausible.hpp"
 #include "model/fill.hpp"
 #include "model/fill_attribute.hpp"
 #include "model/kinds.hpp"
@@ -53,6 +54,7 @@ class ArrayReader {
  private:
   bool is_netcdf() const { return file_.log.profile == Profile::netcdf4; }
   bool is_prototype() const { return path_ != name_; }
+  void count_steps();
   bool has_characters() const;
   bool is_text_of_others() const;
   void take_off_characters();
@@ -120,8 +122,28 @@ ReadArray ArrayReader::read() {
   if (!file_.log.is_there) {
     forget_unasked_fill(dataset_, variable.definition);
   }
-  array_.steps = is_stacked && is_netcdf() ? extents_.dims[0] : 0;
+  if (is_stacked) {
+    count_steps();
+  }
   return std::move(array_);
+}
+
+/// Programs of netCDF, and of HDF5 by resizing datasets, add steps that are not in the log. What
+/// such a program made itself in a file of HDF5 may grow for another reason.
+void ArrayReader::count_steps() {
+  const model::Definition& definition = array_.variable.definition;
+  const std::uint64_t steps = array_.arrangement.steps = extents_.dims[0];
+  const bool counts =
+      is_netcdf() || (file_.log.profile == Profile::stacked && layout_ != H5D_VIRTUAL &&
+                      is_recorded(file_.recorded, definition));
+  if (!counts) {
+    return;
+  }
+  if (steps > file_.log.steps && steps > most_tiles_of_a_file(file_.holder.size())) {
+    throw Error(Code::damaged, file_.path() + ": " + name_ + ": claims " + std::to_string(steps) +
+                                   " steps, more than the file can have");
+  }
+  array_.steps = steps;
 }
 
 /// Is it text as netCDF stores it?
@@ -187,6 +209,11 @@ model::Definition ArrayReader::describe() const {
       may_grow && layout_ == H5D_CHUNKED && extents_.limits[0] == H5S_UNLIMITED && chunk_[0] == 1;
   if (may_grow && is_stepped_in_set_) {
     return stepped();
+  }
+  // Another program's: its rows are no steps.
+  if (grows && file_.log.profile == Profile::stacked && !file_.recorded.empty() &&
+      !is_recorded_name(file_.recorded, name_) && dims[0] != file_.log.steps) {
+    return describe(dims);
   }
   model::Definition likely = grows ? stepped() : describe(dims);
   if (may_grow && is_recorded_name(file_.recorded, name_) && !is_recorded(file_.recorded, likely)) {

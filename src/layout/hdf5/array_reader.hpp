@@ -21,6 +21,8 @@ struct Arrangement {
   bool is_in_characters = false;
   /// Rows between steps that follow one another in the dataset; 0: they are stacked.
   std::uint64_t slot = 0;
+  /// In the dataset, where it has the steps in front. Another program may have added some.
+  std::uint64_t steps = 0;
   /// Does the set, if any of it is still read, name it?
   bool is_mapped = false;
   /// The shape of the dataset, where the variable's is longer: it is padded to the lengths of its
@@ -40,7 +42,7 @@ struct FoundArray {
 struct ReadArray {
   StoredVariable variable;
   Arrangement arrangement;
-  std::uint64_t steps = 0;  ///< netCDF: in the dataset, as its programs may add some
+  std::uint64_t steps = 0;  ///< that the file has because of it; 0: it says nothing of that
 };
 
 /// Error format, version, damaged or unsupported if it cannot be read here.

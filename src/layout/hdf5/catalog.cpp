@@ -1,7 +1,9 @@
 #include "layout/hdf5/catalog.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "layout/hdf5/part_identity.hpp"
@@ -64,6 +66,20 @@ Catalog::Catalog(storage::File& file)
   set_ = std::move(structure.set);
   steps_ = structure.steps;
   has_time_ = structure.has_time;
+  lacking_ = std::move(structure.lacking);
+  read_added_times();
+}
+
+void Catalog::read_added_times() {
+  if (!ours_ || set_ || steps_ <= log_.steps) {
+    return;
+  }
+  added_times_.resize(steps_ - log_.steps, std::nan(""));
+  if (has_time_) {
+    const auto time = static_cast<std::uint32_t>(variables_.size() - 1);
+    elements_.read(time, 0, {{log_.steps}, {added_times_.size()}},
+                   std::as_writable_bytes(std::span(added_times_)));
+  }
 }
 
 const char* Catalog::format() const { return profile_name(log_.profile); }
@@ -140,6 +156,27 @@ void Catalog::require_growable() const {
     throw Error(Code::unsupported,
                 state_.file->path() +
                     ": is a copy by another program whose steps cannot grow: " + append_remedy);
+  }
+}
+
+void Catalog::require_equal_steps() const {
+  for (std::size_t v = 0; v < variables_.size(); ++v) {
+    const model::Definition& definition = variables_[v].definition;
+    const std::uint64_t held = arrangements_[v].steps;
+    const bool is_stacked =
+        definition.stepped && arrangements_[v].slot == 0 && !hdf5::is_grouped(log_.profile);
+    const std::string what = state_.file->path() + ": " + definition.name + " has " +
+                             std::to_string(held) + " steps, the file has " +
+                             std::to_string(steps_);
+    if (is_stacked && held > steps_) {
+      throw Error(Code::unsupported, what + ": another program made it longer: write a new file");
+    }
+    // Those that it lacks would read as zeros.
+    if (is_stacked && held < steps_ && steps_ > log_.steps && !definition.has_fill()) {
+      throw Error(
+          Code::unsupported,
+          what + ", because another program added steps to other variables only: " + append_remedy);
+    }
   }
 }
 

@@ -55,6 +55,9 @@ class Catalog final : public layout::Catalog {
   /// Error unsupported if another program's copy of the file has its log or its steps in a form
   /// that cannot grow as Sluice needs.
   void require_growable() const;
+  /// Error unsupported if another program made some variables longer than others, so that steps
+  /// that are appended would not be the next ones of all, or would give missing values others.
+  void require_equal_steps() const;
 
   Placement locate(std::uint32_t variable, std::uint64_t step, const model::Box& region) override;
   EncodedTiles locate_encoded(std::uint32_t variable, std::uint64_t step,
@@ -69,6 +72,7 @@ class Catalog final : public layout::Catalog {
 
  private:
   explicit Catalog(storage::File& file);
+  void read_added_times();
   /// Must chunks that end beyond the dataset be stored without its filters?
   bool has_plain_edges(const StoredVariable& variable) const;
 

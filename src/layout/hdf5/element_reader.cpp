@@ -35,16 +35,22 @@ void ElementReader::read(std::uint32_t variable, std::uint64_t step, const Box& 
     read_padded(found, variable, box, out);
   } else if (!datasets_.ends_before(found, variable, step)) {
     read_by_library(found, variable, step, box, out);
+  } else if (file_.log.profile == Profile::netcdf4) {
+    fill_as_netcdf(definition, out);
   }
+}
+
+void ElementReader::fill_as_netcdf(const model::Definition& definition, std::span<std::byte> out) {
+  const auto unsaid = model::default_fill_of_netcdf(definition.type);
+  const bool is_said = definition.has_fill() || !definition.fill.empty();
+  model::fill(out, definition.type,
+              is_said ? definition.fill : unsaid.value_or(std::vector<std::byte>{}));
 }
 
 void ElementReader::read_padded(hid_t dataset, std::uint32_t variable, const Box& box,
                                 std::span<std::byte> out) const {
   const model::Definition& definition = datasets_.stored(variable).definition;
-  const auto unsaid = model::default_fill_of_netcdf(definition.type);
-  const bool is_said = definition.has_fill() || !definition.fill.empty();
-  model::fill(out, definition.type,
-              is_said ? definition.fill : unsaid.value_or(std::vector<std::byte>{}));
+  fill_as_netcdf(definition, out);
   const Box whole = model::whole(datasets_.arrangement(variable).held);
   const auto held = model::intersect(box, whole);
   if (held) {

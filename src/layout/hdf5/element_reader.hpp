@@ -30,6 +30,8 @@ class ElementReader {
   std::vector<std::uint64_t> rows_by_step(std::uint32_t variable, std::uint64_t steps);
 
  private:
+  /// What netCDF's programs show where a dataset has no elements.
+  static void fill_as_netcdf(const model::Definition& definition, std::span<std::byte> out);
   void read_by_library(hid_t dataset, std::uint32_t variable, std::uint64_t step,
                        const model::Box& box, std::span<std::byte> out) const;
   /// Of a dataset that ends before its variable (hdf5/padding).

@@ -1,5 +1,6 @@
 #include "layout/hdf5/planner.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -35,6 +36,7 @@ void require_appendable(const Catalog& catalog, const std::string& path) {
                                        ": is the index of a set of parts: append with "
                                        "strategy file-per-process or file-per-node");
   }
+  catalog.require_equal_steps();  // first: it says why
   catalog.require_growable();
 }
 
@@ -131,6 +133,8 @@ void Hdf5Planner::load(Catalog& catalog) {
     grouped_.load(catalog.step_numbers());
   }
   steps_ = catalog.steps();
+  added_times_ = catalog.added_times();
+  logged_steps_ = first_added_ = steps_ - added_times_.size();
   dimensions_.restore_time(catalog.has_time());
   log_.restore(
       {catalog.commits().size(), catalog.checksum_chunks(), catalog.checksum_chunk_words()});
@@ -201,7 +205,8 @@ CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
     row.step = steps_;
     row.rows_proof = proof_of_rows(variables_.definitions(), request.touched);
     dimensions_.append_time(steps_, request.time);
-    ++steps_;
+    log_added_steps(request.modified_ns);
+    logged_steps_ = ++steps_;
     for (std::uint32_t v = 0; v < variables_.size(); ++v) {
       if (variables_.definition(v).stepped && variables_[v].exists && !is_grouped &&
           !has_extent[v]) {
@@ -219,6 +224,18 @@ CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
   log_.append(row);
   plan.set_space(variables_.definitions());
   return plan;
+}
+
+/// Steps in the log are consecutive: those that another program added come before the next one,
+/// without checksums.
+void Hdf5Planner::log_added_steps(std::int64_t modified_ns) {
+  for (; logged_steps_ < steps_; ++logged_steps_) {
+    CommitRow row;
+    row.step = logged_steps_;
+    row.time = added_times_.at(logged_steps_ - first_added_);
+    row.modified_ns = modified_ns;
+    log_.append(row);
+  }
 }
 
 std::vector<std::uint64_t> Hdf5Planner::place_encoded(std::span<const EncodedTile> tiles) {
@@ -258,6 +275,7 @@ void Hdf5Planner::drop_steps(std::uint64_t steps, std::int64_t modified_ns) {
   }
   vtkhdf_.drop(steps);
   log_.drop_steps(steps);
+  logged_steps_ = std::min(logged_steps_, steps);
   CommitRow row;  // has the time of modification that the file will get
   row.time = std::nan("");
   row.modified_ns = modified_ns;
@@ -309,7 +327,11 @@ FirstCommit Hdf5Planner::first_commit() const {
 }
 
 Hdf5Planner::Counters Hdf5Planner::counters() const {
-  return {steps_, log_.counters(), dimensions_.has_time(), attributes_.inherited().size(),
+  return {steps_,
+          logged_steps_,
+          log_.counters(),
+          dimensions_.has_time(),
+          attributes_.inherited().size(),
           file_.frontier()};
 }
 
@@ -337,6 +359,7 @@ void Hdf5Planner::abandon() {
   under_way_.clear();
   attributes_.forget_inherited(committed_.inherited);
   steps_ = committed_.steps;
+  logged_steps_ = committed_.logged_steps;
   log_.restore(committed_.log);
   dimensions_.restore_time(committed_.has_time);
   grouped_.keep_below(steps_);

@@ -59,6 +59,7 @@ class Hdf5Planner final : public Planner {
 
   /// Creates a variable in the file. `places_now`: its values come with this commit.
   void make(std::uint32_t variable, const model::Dims& tile, bool places_now);
+  void log_added_steps(std::int64_t modified_ns);
   void make_touched(const CommitRequest& request);
   /// The first commit of a new file may be like that of another: then nothing is read back.
   Contents contents();
@@ -67,6 +68,7 @@ class Hdf5Planner final : public Planner {
   /// The state after a commit, restored by abandon().
   struct Counters {
     std::uint64_t steps = 0;
+    std::uint64_t logged_steps = 0;
     CommitLog::Counters log = {};
     bool has_time = false;
     std::size_t inherited = 0;
@@ -90,7 +92,10 @@ class Hdf5Planner final : public Planner {
   PlannedDimensions dimensions_;
   bool on_disk_ = false;  ///< has anything been committed?
   std::uint64_t steps_ = 0;
-  std::uint64_t planned_step_ = 0;  ///< that of the commit being planned
+  std::uint64_t logged_steps_ = 0;   ///< with a row in the log
+  std::uint64_t first_added_ = 0;    ///< of the steps that another program added before
+  std::vector<double> added_times_;  ///< of those
+  std::uint64_t planned_step_ = 0;   ///< that of the commit being planned
   Counters committed_;
   std::deque<UnderWay> under_way_;  ///< one for each that file_ has under way
 };

@@ -19,6 +19,12 @@ namespace sluice::layout::hdf5 {
 
 namespace {
 
+/// Those from number `first` on, before number `end`.
+std::string steps_text(std::uint64_t first, std::uint64_t end) {
+  return end - first == 1 ? "step " + std::to_string(first)
+                          : "steps " + std::to_string(first) + " to " + std::to_string(end - 1);
+}
+
 class StructureReader {
  public:
   StructureReader(const OpenFile& file, OtherFiles& others, std::optional<PartSet> set);
@@ -42,6 +48,8 @@ class StructureReader {
   void add_dataset(const std::string& path, const std::string& name);
   void add_array(const FoundArray& found);
   void find_time();
+  void count_times();
+  void find_lacking();
   void take_off_prefixes();
   void leave_copied_set();
   void take_compression();
@@ -96,7 +104,49 @@ Structure StructureReader::read() {
                std::back_inserter(structure_.empty_groups),
                [&](const std::string& group) { return used_groups_.count(group) == 0; });
   find_time();
+  const bool is_stacked = log.profile == Profile::stacked || log.profile == Profile::netcdf4;
+  if (log.is_there && is_stacked && !structure_.set) {
+    count_times();
+    find_lacking();
+  }
   return std::move(structure_);
+}
+
+/// The library's own `time` has a value for every step, also where another program made only other
+/// datasets longer, or only this one.
+void StructureReader::count_times() {
+  if (!structure_.has_time || !structure_.variables.back().definition.along_steps ||
+      !is_recorded_name(file_.recorded, time_name)) {
+    return;
+  }
+  StoredVariable& time = structure_.variables.back();
+  const std::uint64_t held = time.definition.shape[0];
+  structure_.steps = std::max(structure_.steps, held);
+  if (held < structure_.steps) {
+    structure_.arrangements.back().held = {held};
+    time.definition.shape = {structure_.steps};
+    time.placeable = false;
+    time.filters.clear();
+  }
+}
+
+/// In netCDF-4 the steps that a dataset lacks read as netCDF's default where the variable has no
+/// fill value of its own: those before it read as zeros, so that both cannot have one address.
+void StructureReader::find_lacking() {
+  const std::uint64_t steps = structure_.steps;
+  for (std::size_t v = 0; v < structure_.variables.size() && steps > file_.log.steps; ++v) {
+    StoredVariable& variable = structure_.variables[v];
+    const std::uint64_t held = structure_.arrangements[v].steps;
+    if (!variable.definition.stepped || held >= steps || !variable.same_as.empty()) {
+      continue;
+    }
+    structure_.lacking.push_back(variable.definition.name + ": has no elements in " +
+                                 steps_text(held, steps) + ", which another program added");
+    if (file_.log.profile == Profile::netcdf4 && !variable.definition.has_fill()) {
+      variable.placeable = false;
+      variable.filters.clear();
+    }
+  }
 }
 
 /// The library's own `time` is listed last: the writer has no number for it.

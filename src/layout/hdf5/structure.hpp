@@ -29,6 +29,7 @@ struct Structure {
   std::vector<UnreadableDataset> committed_types;
   std::optional<PartSet> set;  ///< without the variables that the file itself holds
   std::uint64_t steps = 0;
+  std::vector<std::string> lacking;  ///< Catalog::lacking()
   bool has_time = false;
 };
 
