@@ -283,9 +283,10 @@ void put_marker(std::vector<std::byte>& out, const Header& header, std::uint64_t
 
 std::int64_t step_before(const Header& header) {
   const auto word = [&](Word at) { return std::int64_t{header.control[at]}; };
+  const std::int64_t counted = std::max(static_cast<std::int64_t>(header.counted), word(frames));
   return word(last_step) == std::numeric_limits<std::int32_t>::max()
              ? word(first_step) - word(interval)
-             : word(last_step) - word(frames) * word(interval);
+             : word(last_step) - counted * word(interval);
 }
 
 StepCount count_frames(storage::File& file) {
@@ -296,17 +297,17 @@ StepCount count_frames(storage::File& file) {
 
 void set_frame_count(storage::File& file, std::uint64_t count) {
   Header header = read_header(file);
-  if (header.counted > count) {
-    header.control[frames] = static_cast<std::int32_t>(header.counted);
-  }
+  set_counts(header, step_before(header), count);
+  file.write(header.counts_offset(), counts_of(header));
+  file.sync();
+}
+
+void set_counts(Header& header, std::int64_t before, std::uint64_t count) {
   using Limits = std::numeric_limits<std::int32_t>;
-  const std::int64_t before = step_before(header);
   header.control[frames] = static_cast<std::int32_t>(count);
   header.control[last_step] = static_cast<std::int32_t>(
       std::clamp<std::int64_t>(before + static_cast<std::int64_t>(count) * header.control[interval],
                                Limits::min(), Limits::max()));
-  file.write(header.counts_offset(), counts_of(header));
-  file.sync();
 }
 
 std::vector<std::byte> counts_of(const Header& header) {

@@ -88,6 +88,8 @@ void put_marker(std::vector<std::byte>& out, const Header& header, std::uint64_t
 /// NSTEP as it would be without frames. Where it is the largest number, to which a commit limits
 /// it, it is worked out from ISTART instead.
 std::int64_t step_before(const Header& header);
+/// `count` frames, and NSTEP of the last one of them; `before` is that of step_before().
+void set_counts(Header& header, std::int64_t before, std::uint64_t count);
 /// The words NFILE, ISTART, NSAVC, NSTEP.
 std::vector<std::byte> counts_of(const Header& header);
 

@@ -228,11 +228,7 @@ MetadataUpdate DcdPlanner::seal() {
   for (std::uint64_t frame = history_.last().steps; frame < steps_; ++frame) {
     put_markers(frame, update);
   }
-  header_.control[frames] = static_cast<std::int32_t>(steps_);
-  using Limits = std::numeric_limits<std::int32_t>;
-  header_.control[last_step] = static_cast<std::int32_t>(std::clamp<std::int64_t>(
-      step_before_ + static_cast<std::int64_t>(steps_) * header_.control[interval], Limits::min(),
-      Limits::max()));
+  set_counts(header_, step_before_, steps_);
   update.end = std::max(header_.frame_offset(steps_), committed_end());
   if (!history_.last().has_header) {
     update.root.push_back({0, header_bytes(header_)});
