@@ -239,7 +239,6 @@ std::optional<JournalRecord> last_record(
   std::optional<JournalRecord> before;
   JournalPlace place;
   std::array<std::byte, journal_header_bytes> bytes{};
-  require_undamaged_front(file);
   while (place.at < size && file.read(place.at, bytes) == bytes.size()) {
     const auto header = sound_header(bytes, size - place.at, place.previous);
     if (!header || (last && header->commit != last->header.commit + 1)) {
@@ -247,6 +246,9 @@ std::optional<JournalRecord> last_record(
     }
     before = std::exchange(last, JournalRecord{place.at, *header});
     place = place_behind(place, *header);
+  }
+  if (!last) {
+    require_undamaged_front(file);
   }
   if (last && has_payload(file, *last) && (!is_backed || is_backed(*last))) {
     return last;
