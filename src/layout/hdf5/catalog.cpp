@@ -163,16 +163,18 @@ void Catalog::require_equal_steps() const {
   for (std::size_t v = 0; v < variables_.size(); ++v) {
     const model::Definition& definition = variables_[v].definition;
     const std::uint64_t held = arrangements_[v].steps;
-    const bool is_stacked =
-        definition.stepped && arrangements_[v].slot == 0 && !hdf5::is_grouped(log_.profile);
+    if (!definition.stepped || arrangements_[v].slot != 0 || hdf5::is_grouped(log_.profile) ||
+        held == steps_) {
+      continue;
+    }
     const std::string what = state_.file->path() + ": " + definition.name + " has " +
                              std::to_string(held) + " steps, the file has " +
                              std::to_string(steps_);
-    if (is_stacked && held > steps_) {
+    if (held > steps_) {
       throw Error(Code::unsupported, what + ": another program made it longer: write a new file");
     }
     // Those that it lacks would read as zeros.
-    if (is_stacked && held < steps_ && steps_ > log_.steps && !definition.has_fill()) {
+    if (steps_ > log_.steps && !definition.has_fill()) {
       throw Error(
           Code::unsupported,
           what + ", because another program added steps to other variables only: " + append_remedy);

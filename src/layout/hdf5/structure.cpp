@@ -134,7 +134,10 @@ void StructureReader::count_times() {
 /// fill value of its own: those before it read as zeros, so that both cannot have one address.
 void StructureReader::find_lacking() {
   const std::uint64_t steps = structure_.steps;
-  for (std::size_t v = 0; v < structure_.variables.size() && steps > file_.log.steps; ++v) {
+  if (steps <= file_.log.steps) {
+    return;
+  }
+  for (std::size_t v = 0; v < structure_.variables.size(); ++v) {
     StoredVariable& variable = structure_.variables[v];
     const std::uint64_t held = structure_.arrangements[v].steps;
     if (!variable.definition.stepped || held >= steps || !variable.same_as.empty()) {
