@@ -299,6 +299,57 @@ TEST(Restore, RegistrationsAreChecked) {
   });
 }
 
+TEST(Restore, WhatIsNotRegisteredIsNotReplacedByTheNextSave) {
+  for (const std::uint64_t keep : {0, 3}) {
+    const auto storage = storage::make_memory();
+    CheckpointOptions options;
+    options.keep = keep;
+    options.file.log = Log::off;
+    save_keys(3, storage, {10, 11}, options);
+    for (const OnFailedSave on_failed : {OnFailedSave::stop, OnFailedSave::report}) {
+      options.on_failed_save = on_failed;
+      const auto refused = errors_on_ranks(2, [&](exec::Transport& transport) {
+        Checkpoint checkpoint = open_checkpoint(transport, storage, options);
+        double field[60] = {};
+        checkpoint.array("field", field, {12, 5});
+        EXPECT_EQ(checkpoint.restore().number, 2u);
+        const Saved saved = checkpoint.save(6);
+        throw Error(Code::wrong_state, saved.why);
+      });
+      expect_everywhere(refused, Code::wrong_state,
+                        {"state.h5: save: ", "which is not registered: register it"});
+    }
+    expect_restored(3, storage, 2, 11, 3);
+  }
+}
+
+/// Another number of ranks has bytes in variables of its own.
+TEST(Restore, BytesThatAreNotRegisteredAreNotReplaced) {
+  const auto storage = storage::make_memory();
+  CheckpointOptions options;
+  options.file.log = Log::off;
+  options.on_failed_save = OnFailedSave::stop;
+  std::uint64_t seed = 7;
+  double field = 1;
+  const auto save = [&](int ranks, bool with_bytes) {
+    return errors_on_ranks(ranks, [&](exec::Transport& transport) {
+      Checkpoint checkpoint = open_checkpoint(transport, storage, options);
+      std::uint64_t own = seed;
+      double copy = field;
+      checkpoint.value("field", copy);
+      if (with_bytes) {
+        checkpoint.bytes("seed", &own, sizeof own, OnOtherRanks::keep);
+      }
+      checkpoint.restore();
+      checkpoint.save(1);
+      checkpoint.close();
+    });
+  };
+  expect_everywhere(save(2, true), Code::ok, {});
+  expect_everywhere(save(3, true), Code::ok, {});
+  expect_everywhere(save(3, false), Code::wrong_state, {"\"seed\"", "not registered"});
+}
+
 /// A checkpoint without `more` must not be restored by a run that has it, not even when all newer
 /// ones are damaged: a file without it is replaced.
 TEST(Restore, AFileThatLacksWhatIsRegisteredIsBegunAnew) {

@@ -131,6 +131,9 @@ Restored CheckpointImpl::try_restore() {
   const commit::Input& input = impl->input();
   File in(std::move(impl));
   Taken taken = take_newest(*transport_, path_, state_, in, input);
+  if (const std::string name = state_.left_out(in); !name.empty()) {
+    say_of_file("holds " + name + ", which is not registered: a save will be refused");
+  }
   goes_on_ = may_replace_ = true;
   after_step_ = taken.after_step;
   last_number_ = taken.last_number;
@@ -228,12 +231,11 @@ bool CheckpointImpl::open_to_append() {
   }
   after_step_ = -1;
   // Every checkpoint of a file has the same names: none is restored in part.
-  std::int64_t differs[] = {state_.leaves_out(*file_) ? 1 : 0, state_.has_more(*file_) ? 1 : 0};
-  transport_->allreduce(differs, exec::Op::max);
-  if (differs[0] != 0 || differs[1] != 0) {
-    say_of_file(std::string("begins anew with the next checkpoint: ") +
-                (differs[0] != 0 ? "it holds variables that are not registered"
-                                 : "it does not hold all that is registered"));
+  const auto refused = exec::failure_of([&] { state_.require_all_of(*file_, path_); });
+  std::int64_t has_more = state_.has_more(*file_) ? 1 : 0;
+  exec::agree(*transport_, refused, {&has_more, 1});
+  if (has_more != 0) {
+    say_of_file("begins anew with the next checkpoint: it does not hold all that is registered");
     lose_file();
     return false;
   }

@@ -26,6 +26,12 @@ std::string what_text(const Type& type, const Shape& shape) {
 
 bool is_of_rank(const Registered& thing) { return std::holds_alternative<OfRank>(thing.memory); }
 
+/// Whether `variable` holds `thing`. Bytes of another number of ranks are a variable of their own.
+bool is_in(const Registered& thing, const std::string& variable) {
+  return is_of_rank(thing) ? variable.starts_with(bytes_variables(thing.name))
+                           : variable == thing.name;
+}
+
 /// The text of `memory`, as long as the variable's.
 std::string padded_of(const Registered& thing, const TextMemory& memory) {
   const std::size_t room = thing.type.bytes;
@@ -162,25 +168,35 @@ void State::put(Step& step, const std::vector<Variable>& variables, int rank) {
   }
 }
 
-bool State::leaves_out(const File& file) const {
-  const std::vector<VariableInfo> all = file.variables();
-  return std::any_of(all.begin(), all.end(), [&](const VariableInfo& info) {
+std::string State::left_out(const File& file) const {
+  for (const VariableInfo& info : file.variables()) {
     const bool is_own = info.name == checkpoint_number_name || info.name == checkpoint_ranks_name ||
                         info.name == checkpoint_saved_name;
-    return info.steps && !info.partial && !is_own &&
-           std::none_of(things_.begin(), things_.end(),
-                        [&](const Registered& thing) { return thing.name == info.name; });
-  });
+    if (!is_own && info.steps &&
+        std::none_of(things_.begin(), things_.end(),
+                     [&](const Registered& thing) { return is_in(thing, info.name); })) {
+      return model::quoted(info.partial ? info.name.substr(0, info.name.rfind(bytes_variables("")))
+                                        : info.name);
+    }
+  }
+  return {};
+}
+
+void State::require_all_of(const File& file, const std::string& path) const {
+  const std::string name = left_out(file);
+  if (!name.empty()) {
+    throw Error(Code::wrong_state,
+                path + ": save: it would replace checkpoints that hold " + name +
+                    ", which is not registered: register it, choose another name, or replace the "
+                    "checkpoints by a new Checkpoint whose first call is save()");
+  }
 }
 
 bool State::has_more(const File& file) const {
   const std::vector<VariableInfo> all = file.variables();
   return std::any_of(things_.begin(), things_.end(), [&](const Registered& thing) {
-    // Bytes of another number of ranks are a variable of their own.
-    const std::string bytes = bytes_variables(thing.name);
-    return std::none_of(all.begin(), all.end(), [&](const VariableInfo& info) {
-      return is_of_rank(thing) ? info.name.starts_with(bytes) : info.name == thing.name;
-    });
+    return std::none_of(all.begin(), all.end(),
+                        [&](const VariableInfo& info) { return is_in(thing, info.name); });
   });
 }
 

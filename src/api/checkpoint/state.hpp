@@ -61,8 +61,11 @@ class State {
   std::vector<Variable> define(File& file, int ranks) const;
   /// Local. `variables`: of define().
   void put(Step& step, const std::vector<Variable>& variables, int rank);
-  /// Does the file hold variables that every step needs and that are not registered?
-  bool leaves_out(const File& file) const;
+  /// What the file's steps hold and nobody has registered: the first such name, in quotes; empty:
+  /// nothing.
+  std::string left_out(const File& file) const;
+  /// Error wrong_state where there is such a name: a save would replace checkpoints that have it.
+  void require_all_of(const File& file, const std::string& path) const;
   /// Is something registered that the file does not hold?
   bool has_more(const File& file) const;
 
