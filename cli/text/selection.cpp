@@ -1,6 +1,7 @@
 #include "text/selection.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 #include "model/coverage.hpp"
@@ -40,6 +41,30 @@ Range parse_range(const std::string& text, std::uint64_t size, const std::string
     throw Error(Code::invalid_argument, fmt::format("{} {}: ends before it begins", option, text));
   }
   return range;
+}
+
+commit::StepRange parse_steps(const std::string& text, const std::string& option) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == ':') {
+      parts.emplace_back();
+    } else {
+      parts.back().push_back(c);
+    }
+  }
+  std::array<std::optional<std::int64_t>, 3> numbers;
+  bool is_range = parts.size() == 2 || parts.size() == 3;
+  for (std::size_t i = 0; i < parts.size() && is_range; ++i) {
+    numbers[i] = model::number_in<std::int64_t>(parts[i]);
+    is_range = parts[i].empty() || numbers[i];
+  }
+  const std::int64_t stride = numbers[2].value_or(1);
+  if (!is_range || stride < 1) {
+    throw Error(Code::invalid_argument,
+                fmt::format("{} {}: use a range a:b (b is not included) or a:b:k (one of k)",
+                            option, text));
+  }
+  return {numbers[0].value_or(0), numbers[1], static_cast<std::uint64_t>(stride)};
 }
 
 std::uint64_t parse_index(std::int64_t index, std::uint64_t size, const std::string& option) {

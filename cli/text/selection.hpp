@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "commit/tools/step_choice.hpp"
 #include "model/box.hpp"
 
 namespace sluice::cli {
@@ -20,6 +21,10 @@ struct Range {
 /// Error invalid_argument naming `option` if it is not a range, out_of_bounds if it is not within 0
 /// .. size.
 Range parse_range(const std::string& text, std::uint64_t size, const std::string& option);
+
+/// "a:b" or "a:b:k", of which each may be left out, for a file whose steps are not yet known. Error
+/// invalid_argument naming `option` if it is not such a range, or k is not positive.
+commit::StepRange parse_steps(const std::string& text, const std::string& option);
 
 /// One index; negative ones count from the end.
 std::uint64_t parse_index(std::int64_t index, std::uint64_t size, const std::string& option);

@@ -24,6 +24,7 @@
 #include "sluice/error.hpp"
 #include "spins/convert_spins.hpp"
 #include "text/progress.hpp"
+#include "text/selection.hpp"
 #include "text/text.hpp"
 #include "verb.hpp"
 #include "voxels/convert_voxfe.hpp"
@@ -44,6 +45,8 @@ struct ConvertVerb {
   std::string format = "auto";
   std::string grid;
   std::optional<std::int64_t> step;
+  std::string steps;
+  std::vector<std::string> variables;
   bool records = false;
   bool drop = false;
   std::uint64_t budget_mib = 256;
@@ -72,7 +75,8 @@ void require_options(const ConvertVerb& verb, const std::string& kind,
 
 /// Those that belong to some kinds of conversion only.
 void take_given(const CLI::App& command, ConvertVerb& verb) {
-  const std::set<std::string> of_kinds{"--compress", "--grid", "--step", "--records"};
+  const std::set<std::string> of_kinds{"--compress", "--grid",    "--step",
+                                       "--steps",    "--records", "--variables"};
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
     const std::string& group = option->get_group();
@@ -119,7 +123,7 @@ std::optional<commit::Converted> convert_voxfe(const Context& context, const Con
   }
   const VoxfeText kind = voxfe_text_of(context.storage, verb.file);
   if (kind == VoxfeText::none) {
-    require_options(verb, "arrays", {"--compress", "--step"});
+    require_options(verb, "arrays", {"--compress", "--step", "--steps", "--variables"});
     return std::nullopt;
   }
   require_options(verb, "a text of VOX-FE", {"--compress", "--grid", "--records"});
@@ -202,10 +206,10 @@ std::optional<commit::Converted> try_spins(const Context& context, const Convert
   if (wish.format.empty()) {
     require_known_ending(verb.to, verb.format, by_option);
   }
-  if (verb.step) {
-    throw Error(
-        Code::invalid_argument,
-        verb.file + ": holds spins, of which --frames A:B says the frames: leave --step out");
+  if (verb.step || !verb.steps.empty()) {
+    throw Error(Code::invalid_argument, verb.file +
+                                            ": holds spins, of which --frames A:B says the "
+                                            "frames: leave --step and --steps out");
   }
   require_options(verb, "spins", {"--compress"}, true);
   return convert_spins(context, wish);
@@ -339,6 +343,19 @@ void require_a_name(const std::string& to) {
   }
 }
 
+commit::Conversion conversion_of(const ConvertVerb& verb, const Options& options) {
+  commit::Conversion wanted{verb.file, verb.to, options};
+  if (verb.is_compress_given) {
+    wanted.compress = verb.compress;
+  }
+  wanted.only_step = verb.step;
+  if (!verb.steps.empty()) {
+    wanted.steps = parse_steps(verb.steps, "--steps");
+  }
+  wanted.variables = verb.variables;
+  return wanted;
+}
+
 int convert(const Context& context, const ConvertVerb& verb) {
   require_a_name(verb.to);
   const bool is_to_folder = verb.format == "mfdn";
@@ -362,14 +379,11 @@ int convert(const Context& context, const ConvertVerb& verb) {
     const bool is_text = verb.format == "auto" && is_text_name(verb.to);
     require_known_ending(verb.to, is_text ? "text" : verb.format, by_option);
     const auto voxels = convert_voxfe(context, verb, options);
-    done =
-        voxels
-            ? *voxels
-            : commit::convert(
-                  context.transport, context.storage,
-                  {verb.file, verb.to, options,
-                   verb.is_compress_given ? std::optional(verb.compress) : std::nullopt, verb.step},
-                  [&](std::uint64_t bytes, std::uint64_t all) { progress.update(bytes, all); });
+    done = voxels
+               ? *voxels
+               : commit::convert(
+                     context.transport, context.storage, conversion_of(verb, options),
+                     [&](std::uint64_t bytes, std::uint64_t all) { progress.update(bytes, all); });
   }
   const double seconds = model::now_s() - began_s;
   if (!context.is_root()) {
@@ -397,10 +411,22 @@ int convert(const Context& context, const ConvertVerb& verb) {
   return code_after(verb, done);
 }
 
+void add_choices(CLI::App& command, ConvertVerb& verb) {
+  CLI::Option* const step =
+      command.add_option("--step", verb.step, "this step alone, without steps; -1: the last one");
+  command.add_option("--steps", verb.steps, "A:B[:K] steps A to B - 1, one of K; else all")
+      ->excludes(step);
+  command
+      .add_option("--variables", verb.variables, "NAME,... these and their coordinates; else all")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+}
+
 const char* const convert_examples = R"help(
 Examples:
   sluice convert spins.h5 small.h5 --compress deflate:9
   mpirun -n 8 sluice convert spins.h5 spins.nc --compress zstd:3
+  sluice convert run.h5 thin.nc --steps 0:1000:10 --variables u,pressure
   sluice convert bone.model bone.nc --compress deflate:9
   sluice convert bone.nc again.model
   sluice convert run7/ states.h5                          mfdn_smwf001, ...
@@ -421,6 +447,7 @@ void add_convert(CLI::App& app, Run& run) {
                "Writes all variables, attributes, times and fill values of FILE into a new file\n"
                "TO, and checks every checksum. Without --compress each variable keeps its\n"
                "compression, if TO can have one; plugins of HDF5 too (HDF5_PLUGIN_PATH).\n"
+               "--steps and --variables choose what TO has; bounds count from the end if < 0.\n"
                "The ending of TO selects its format; one that belongs to no format is an error.\n"
                "FILE may be any file that sluice reads, or a file of one of these codes:\n"
                "VOX-FE: a model becomes a grid of bytes, `material` (z, y, x), displacements\n"
@@ -452,7 +479,7 @@ void add_convert(CLI::App& app, Run& run) {
   command->add_option("--compress", verb->compress, codec::compressor_names() + "none; +noshuffle");
   command->add_option("--format", verb->format, "of TO, where its ending does not say it");
   command->add_option("--grid", verb->grid, "X,Y,Z of a VOX-FE model; else as large as needed");
-  command->add_option("--step", verb->step, "this step alone, without steps; -1: the last one");
+  add_choices(*command, *verb);
   command->add_flag("--records", verb->records, "a VOX-FE model's voxels as records too");
   command->add_flag("--drop", verb->drop, "exit code 0 although something is left out");
   command->add_option("--budget-mib", verb->budget_mib, "staging memory of a process (256)")

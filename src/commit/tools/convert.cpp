@@ -19,6 +19,7 @@
 #include "commit/tools/source_names.hpp"
 #include "commit/tools/step_choice.hpp"
 #include "commit/tools/unread.hpp"
+#include "commit/tools/variable_choice.hpp"
 #include "exec/rows/rows.hpp"
 #include "exec/transport/agree.hpp"
 #include "exec/transport/solo_transport.hpp"
@@ -50,15 +51,19 @@ class Converter {
         target_(target),
         unread_(unread),
         progress_(progress),
-        chosen_(input_, wanted.only_step) {
+        chosen_(wanted.steps ? StepChoice(input_, *wanted.steps)
+                             : StepChoice(input_, wanted.only_step)),
+        chosen_variables_(input_, wanted.variables) {
     Options own = wanted.options;
     own.rectilinear = Rectilinear::never;  // blocks say only how the ranks share the work
     own.compress = wanted.compress.value_or("");
     output_ = target.open(own);
     carry_ = carry_of(transport);
-    if (chosen_.is_one()) {
+    if (chosen_.is_one() || wanted.steps || !chosen_variables_.is_all()) {
       carries_ = false;
       carry_ = nullptr;
+    }
+    if (chosen_.is_one()) {
       changes_.push_back(chosen_.text(input_));
     }
   }
@@ -93,8 +98,9 @@ class Converter {
     for (std::uint32_t v = 0; v < input_.variables().size(); ++v) {
       model::Definition d = input_.variables()[v].definition;
       d.along_steps = false;  // in the file that it was read from
-      if (is_companion(input_, d) || (carries_ && names_.is_further(v))) {
-        continue;  // the link is copied
+      if (!chosen_variables_.has(v) || is_companion(input_, d) ||
+          (carries_ && names_.is_further(v))) {  // the link is copied
+        continue;
       }
       if (const auto found = unread_.find(d.name); found != unread_.end()) {
         if (!carries_) {
@@ -111,7 +117,7 @@ class Converter {
         d.shape[0] = most_rows(input_, v);
       }
       for (std::uint64_t step = 0; step < steps; ++step) {
-        total_bytes_ += input_.shape_or_most(v, step + chosen_.first()).volume() * d.type.bytes;
+        total_bytes_ += input_.shape_or_most(v, chosen_.source(step)).volume() * d.type.bytes;
       }
       if (carries_ && !layout::accepts(output_->format(), d)) {
         d.dimensions.clear();
@@ -348,7 +354,8 @@ class Converter {
     release();
   }
 
-  void put_step(std::uint64_t step) {
+  void put_step(std::uint64_t new_step) {
+    const std::uint64_t step = chosen_.source(new_step);
     output_->begin_step(input_.time(step));
     for (const Planned& planned : planned_) {
       const model::Definition& d = definition(planned);
@@ -398,7 +405,7 @@ class Converter {
         left_out_ = carry_(*old.file, *file, written);
         file->sync();
         note_changes(carried_unread(unread_, left_out_));
-      } else {
+      } else if (chosen_variables_.is_all()) {
         for (std::string& one : unreadable_of(input_.catalog())) {
           left_out_.push_back(std::move(one));
         }
@@ -446,6 +453,7 @@ class Converter {
   std::deque<std::vector<std::byte>> held_;  ///< until the next commit
   std::vector<std::unique_ptr<FileSource>> sources_;  ///< the same
   const StepChoice chosen_;
+  const VariableChoice chosen_variables_;
   std::uint64_t held_bytes_ = 0;  ///< at most, on any rank
   std::uint64_t total_bytes_ = 0;
   std::uint64_t done_bytes_ = 0;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "commit/tools/collect.hpp"
+#include "commit/tools/step_choice.hpp"
 #include "exec/transport/transport.hpp"
 #include "sluice/options.hpp"
 #include "storage/storage.hpp"
@@ -26,6 +27,10 @@ struct Conversion {
   std::optional<std::string> compress = {};
   /// The new file has this step alone (negative: from the end), as variables without steps.
   std::optional<std::int64_t> only_step = {};
+  /// The new file has these steps of the old one; without it all. Not beside only_step.
+  std::optional<StepRange> steps = {};
+  /// The new file has these variables and their coordinates (VariableChoice); empty: all.
+  std::vector<std::string> variables = {};
 };
 
 struct Converted {
@@ -44,10 +49,10 @@ struct Converted {
 
 /// Collective; the same result on every rank. Keeps attributes, times, fill values, names of
 /// dimensions; checksums are checked on the way. From HDF5 to plain HDF5 it keeps everything else
-/// too: what Sluice does not encode is copied by libhdf5, and links stay links. The parts of VTK's
-/// data sets stay.
-/// Errors: those of reading `from` and of writing, unsupported if the format of `to` cannot hold
-/// something.
+/// too: what Sluice does not encode is copied by libhdf5, and links stay links. That is not so
+/// where steps or variables are chosen. The parts of VTK's data sets stay. Errors: those of reading
+/// `from` and of writing, unsupported if the format of `to` cannot hold something, not_found or
+/// out_of_bounds for variables or steps that are not there.
 Converted convert(exec::Transport& transport, storage::Storage& storage, const Conversion& wanted,
                   const CopyProgress& progress = {});
 

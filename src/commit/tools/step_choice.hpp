@@ -1,5 +1,5 @@
-// Which steps of a file become steps of another: all of them, or one alone, whose variables have no
-// steps then. And what is asked of steps when a file is rewritten.
+// Which steps of a file become steps of another: all of them, a range, or one alone, whose
+// variables have no steps then. And what is asked of steps when a file is rewritten.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,31 @@
 
 namespace sluice::commit {
 
+/// Steps from `first` to before `end` (none: to the last), one in `stride`. Negative bounds count
+/// from the end.
+struct StepRange {
+  std::int64_t first = 0;
+  std::optional<std::int64_t> end = {};
+  std::uint64_t stride = 1;
+};
+
 class StepChoice {
  public:
+  /// `range`; 0 steps are none. Error out_of_bounds.
+  StepChoice(const Input& input, const StepRange& range) : is_one_(false), stride_(range.stride) {
+    const auto steps = static_cast<std::int64_t>(input.steps());
+    const std::int64_t first = range.first < 0 ? range.first + steps : range.first;
+    const std::int64_t end = !range.end ? steps : *range.end < 0 ? *range.end + steps : *range.end;
+    if (range.stride == 0 || first < 0 || end > steps || first >= end) {
+      throw Error(Code::out_of_bounds,
+                  input.path() + ": steps were asked for: it has " +
+                      (steps == 0 ? "none: in a file of another program they may be a dimension"
+                                  : std::to_string(steps) + ", numbered from 0") +
+                      (first >= end && steps != 0 ? "; the range holds none of them" : ""));
+    }
+    first_ = static_cast<std::uint64_t>(first);
+    steps_ = (static_cast<std::uint64_t>(end - first) - 1) / range.stride + 1;
+  }
   /// `only`: one alone; negative: from the end. Error out_of_bounds.
   StepChoice(const Input& input, std::optional<std::int64_t> only)
       : is_one_(only), steps_(only ? 0 : input.steps()) {
@@ -40,6 +63,8 @@ class StepChoice {
   std::uint64_t steps() const noexcept { return steps_; }
   /// Of the old one.
   std::uint64_t first() const noexcept { return first_; }
+  /// The step of the old one that becomes `step` of the new one.
+  std::uint64_t source(std::uint64_t step) const noexcept { return first_ + step * stride_; }
   /// What is not kept of it.
   std::string text(const Input& input) const {
     const double time = input.time(first_);
@@ -78,8 +103,9 @@ class StepChoice {
     return attribute.owner == layout::time_name && attribute.name == "units";
   }
   bool is_one_;
-  std::uint64_t steps_;
+  std::uint64_t steps_ = 0;
   std::uint64_t first_ = 0;
+  std::uint64_t stride_ = 1;
 };
 
 /// Of any step.
