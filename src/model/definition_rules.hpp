@@ -17,6 +17,8 @@ class DefinitionRules {
   /// rank.
   virtual void check(const Definition& definition) const = 0;
   virtual void add(const Definition& definition) = 0;
+  /// What was added is in the file now: a later definition cannot change how.
+  virtual void settle() {}
 };
 
 }  // namespace sluice::model

@@ -142,10 +142,52 @@ TEST_P(DimensionNames, SurviveAStepThatFails) {
 INSTANTIATE_TEST_SUITE_P(
     All, DimensionNames,
     testing::Values(Form{"hdf5", "n.h5"}, Form{"grouped", "n.h5", "grouped"},
-                    Form{"netcdf4", "n.nc"}, Form{"zarr", "n.zarr"}, Form{"records", "n.rec"},
-                    Form{"set", "n.h5", "stacked", "file-per-process"},
+                    Form{"netcdf4", "n.nc"}, Form{"vtkhdf", "n.vtkhdf"}, Form{"zarr", "n.zarr"},
+                    Form{"records", "n.rec"}, Form{"set", "n.h5", "stacked", "file-per-process"},
                     Form{"netcdf4_set", "n.nc", "stacked", "file-per-process"}),
     [](const auto& tested) { return tested.param.name; });
+
+/// In netCDF-4 a dimension that a commit made stays without coordinates. Steps go on after the one
+/// that the refusal fails, as after every other.
+TEST(DimensionNames, CoordinatesAfterTheFirstStepAreRefusedByDefine) {
+  LocalFiles files;
+  const Shape shape{4, 6};
+  const auto write = [&](exec::Transport& transport, Mode mode, std::uint64_t first) {
+    File out = files.open(transport, "n.nc", mode);
+    const auto u = out.define<double>("u", shape, {.steps = true, .dimensions = {"y", "x"}});
+    const auto put = [&](std::uint64_t s) {
+      Giver<double> giver;
+      Step step = out.begin_step({.time = static_cast<double>(s)});
+      giver.put(step, u, s, shape, slab(shape, transport.rank(), 2));
+      step.end();
+    };
+    for (std::uint64_t s = first; s < first + 2; ++s) {
+      if (s != 0) {
+        try {
+          out.define<double>("y", {4}, {.dimensions = {"y"}});
+          ADD_FAILURE() << "step " << s;
+        } catch (const Error& e) {
+          EXPECT_EQ(e.code(), Code::unsupported);
+          EXPECT_NE(std::string(e.what()).find("define y: format netcdf4: an earlier"),
+                    std::string::npos)
+              << e.what();
+        }
+        EXPECT_THROW(put(s), Error);
+      }
+      put(s);
+    }
+    out.close();
+  };
+  files.run(2, [&](exec::Transport& transport) {
+    write(transport, Mode::write, 0);
+    write(transport, Mode::append, 2);
+    File in = files.open(transport, "n.nc", Mode::read);
+    ASSERT_EQ(in.steps(), 4u);
+    for (std::uint64_t s = 0; s < 4; ++s) {
+      expect_values<double>(in, "u", s, shape, whole_box(shape), s);
+    }
+  });
+}
 
 TEST(DimensionNames, WhatNetcdfCannotHoldIsLeftOutAndNamed) {
   LocalFiles files;

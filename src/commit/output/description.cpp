@@ -22,6 +22,7 @@ void Description::adopt(const std::vector<model::Definition>& known, const layou
   for (const model::Definition& definition : known) {
     checked_->add(definition);
   }
+  checked_->settle();
   for (std::uint32_t v = 0; v < known.size() && !is_nameless_; ++v) {
     names_.add(known[v].name, v);
   }
@@ -310,6 +311,11 @@ std::uint32_t Description::add(const model::Definition& definition,
   row_counts_.back() = definition.shape.empty() ? 0 : definition.shape[0];
   row_states_.resize(definitions_.size(), RowState::open);
   return index;
+}
+
+void Description::settle() {
+  said_.clear();
+  checked_->settle();
 }
 
 /// It must be the same on all ranks.

@@ -65,9 +65,10 @@ class Description {
   // -- agreeing -----------------------------------------------------------------------------------
   /// The digest of everything that must be the same on all ranks.
   std::uint64_t digest() const;
-  /// The statements since the last forget_said(), and the rows of this step, as text.
+  /// The statements since the last settle(), and the rows of this step, as text.
   std::vector<exec::Said> said(bool in_step) const;
-  void forget_said() { said_.clear(); }
+  /// All ranks have said the same, and it becomes part of the file.
+  void settle();
 
  private:
   /// The variable that `definition` describes, or nothing where it may be added; completes it.

@@ -486,7 +486,7 @@ Output::Agreed Output::agree_on_touched(bool is_step, bool is_last) {
     }
     throw;
   }
-  description_.forget_said();
+  description_.settle();
   if (is_last && head[8] != 0) {
     unended_ = {static_cast<std::uint64_t>(head[9]), transport_.size() - static_cast<int>(head[8])};
   }

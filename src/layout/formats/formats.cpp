@@ -344,6 +344,12 @@ void Definitions::add(const model::Definition& definition) {
   }
 }
 
+void Definitions::settle() {
+  if (rules_) {
+    rules_->settle();
+  }
+}
+
 void Definitions::check(const model::Definition& definition) const {
   const Format& format = *format_;
   const std::string what = "define " + definition.name;

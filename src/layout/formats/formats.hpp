@@ -76,6 +76,8 @@ class Definitions {
   /// Does check() take it?
   bool accept(const model::Definition& definition) const;
   void add(const model::Definition& definition);
+  /// What was added is in the file now.
+  void settle();
 
  private:
   const Format* format_;

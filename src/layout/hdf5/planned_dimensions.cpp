@@ -89,7 +89,7 @@ void PlannedDimensions::attach(std::uint32_t variable) {
 
 void PlannedDimensions::replace_scale(const std::string& name,
                                       const std::function<void()>& make_dataset) {
-  const bool is_taken = file_.profile() == Profile::stacked && scales_.has_plain(name);
+  const bool is_taken = has_optional_scales(file_.profile()) && scales_.has_plain(name);
   if (is_taken) {
     scales_.remove(file_.id(), name);
   }

@@ -165,6 +165,11 @@ void NameRules::check(const Definition& definition) const {
   if (dimensions_.count(first_part(definition.name)) != 0 && !is_coordinate(definition)) {
     refuse_name(definition.name);
   }
+  if (is_coordinate(definition) && settled_.count(definition.name) != 0) {
+    refuse(Code::unsupported, definition,
+           "an earlier commit made this dimension without coordinates: define its variable before "
+           "the first step that uses it");
+  }
 }
 
 void NameRules::check_against(const Definition& definition, const Use& use) const {
@@ -191,6 +196,9 @@ void NameRules::check_against(const Definition& definition, const Use& use) cons
 void NameRules::add(const Definition& definition) {
   for (Use& use : uses_of(definition)) {
     std::vector<KnownUse>& known = dimensions_[use.name];
+    if (known.empty()) {
+      unsettled_.push_back(use.name);
+    }
     if (std::none_of(known.begin(), known.end(),
                      [&](const KnownUse& one) { return one.use == use; })) {
       known.push_back({std::move(use), definition.name});
@@ -199,6 +207,11 @@ void NameRules::add(const Definition& definition) {
   if (!is_coordinate(definition)) {
     others_.emplace(first_part(definition.name), definition.name);
   }
+}
+
+void NameRules::settle() {
+  settled_.insert(unsettled_.begin(), unsettled_.end());
+  unsettled_.clear();
 }
 
 bool is_bookkeeping(const std::string& name) {

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "model/definition_rules.hpp"
@@ -40,6 +41,7 @@ class NameRules final : public model::DefinitionRules {
   /// beside those that were added.
   void check(const model::Definition& definition) const override;
   void add(const model::Definition& definition) override;
+  void settle() override;
 
  private:
   struct KnownUse {
@@ -49,6 +51,8 @@ class NameRules final : public model::DefinitionRules {
   void check_against(const model::Definition& definition, const Use& use) const;
 
   std::unordered_map<std::string, std::vector<KnownUse>> dimensions_;  ///< all different uses
+  std::vector<std::string> unsettled_;                                 ///< names of dimensions_
+  std::unordered_set<std::string> settled_;  ///< the same: a commit made those dimensions
   /// Variables that are no coordinates, by the first part of their names: the first one.
   std::unordered_map<std::string, std::string> others_;
 };
