@@ -36,6 +36,7 @@ const char* remedy(int error_number) {
     case ENFILE:
       return "raise the limit of open files (ulimit -n)";
     case EISDIR:
+      return "it is a folder: name a file (a Zarr store is a folder that holds zarr.json)";
     case ENOTDIR:
       return "check the path";
     case ELOOP:

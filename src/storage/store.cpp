@@ -282,6 +282,11 @@ std::unique_ptr<File> open_data(Storage& storage, const std::string& path, const
   }
   if (access != Access::create && is_store(storage, path, known)) {
     const std::string manifest = manifest_at(storage, path, known);
+    if (manifest.empty() && access == Access::read) {
+      throw Error(Code::format, path +
+                                    ": a store without a manifest: its first commit was not "
+                                    "completed, or is still being written");
+    }
     return std::make_unique<Store>(
         storage, path, manifest.empty() ? manifest_at(storage, path, known, new_ending) : manifest,
         access);

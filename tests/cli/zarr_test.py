@@ -37,6 +37,18 @@ class Stores(unittest.TestCase):
             self.assertEqual(sluice("convert", target, back, ranks=ranks).returncode, FINE)
             self.assertEqual(sluice("diff", "spins.h5", back).returncode, FINE)
 
+    def test_folders_that_are_no_store_are_called_so(self):
+        target = new_store()
+        os.mkdir(target)
+        self.assertIn("it is a folder: name a file", sluice("ls", target).stderr)
+        # As a run leaves it that dies in its first step.
+        with open(os.path.join(target, "zarr.json.sluice-new"), "wb"):
+            pass
+        for verb in ("ls", "verify"):
+            result = sluice(verb, target)
+            self.assertEqual(result.returncode, BAD_INPUT)
+            self.assertIn("its first commit was not completed", result.stderr)
+
     def test_ls_and_dump(self):
         target = self.store()
         told = json.loads(sluice("ls", target, "--json").stdout)

@@ -45,8 +45,11 @@ TEST(ErrorText, OfEveryFailureOfTheRealThing) {
             path + ": rename to " + path + "2 " + missing);
   EXPECT_EQ(error_of([&] { storage->sync_directory(path + "/b"); }).what(),
             path + "/b: sync of its folder " + missing);
-  EXPECT_EQ(error_of([&] { storage->open(scratch.folder(), Access::read); }).what(),
-            scratch.folder() + ": open failed: Is a directory: check the path");
+  EXPECT_EQ(
+      error_of([&] { storage->open(scratch.folder(), Access::read); }).what(),
+      scratch.folder() +
+          ": open failed: Is a directory: it is a folder: name a file (a Zarr store is a folder "
+          "that holds zarr.json)");
   storage->open(path, Access::create);
   EXPECT_EQ(error_of([&] { storage->open(path, Access::create); }).what(),
             path + ": create failed: File exists: choose another name or remove the old file");
