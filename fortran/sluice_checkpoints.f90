@@ -106,7 +106,7 @@ module sluice_checkpoints
     integer(c_size_t) :: size
     integer(c_int64_t) :: number
     real(c_double) :: seconds
-    type(c_ptr) :: why
+    type(c_ptr) :: why, lost
   end type saved_state
 
   interface
@@ -445,24 +445,31 @@ contains
   !> - `number`: of the checkpoint; 0: it could not be written
   !> - `seconds`: time in the call, on the slowest rank
   !> - `why`: why it could not be written; else empty
+  !> - `lost`: why the checkpoint before it was lost on its way to the disk, where a thread of the
+  !>   library writes it (strategy `forward`); else empty. That of the last save is an error of
+  !>   drain and close
   !> - errors: `timeout`, `mpi`; with stop_on_failed_save whatever it meets
-  subroutine save_state(self, time, number, seconds, why, stat, errmsg)
+  subroutine save_state(self, time, number, seconds, why, lost, stat, errmsg)
     class(sluice_checkpoint), intent(inout) :: self
     real(real64), intent(in) :: time
     integer, intent(out), optional :: number
     real(real64), intent(out), optional :: seconds
-    character(len=:), allocatable, intent(out), optional :: why
+    character(len=:), allocatable, intent(out), optional :: why, lost
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
     type(saved_state) :: done
     integer(c_int) :: code
-    done = saved_state(c_sizeof(done), 0, 0, c_null_ptr)
+    done = saved_state(c_sizeof(done), 0, 0, c_null_ptr, c_null_ptr)
     code = lib_save(self%handle, time, done)
     if (present(number)) number = int(done%number)
     if (present(seconds)) seconds = done%seconds
     if (present(why)) then
       why = ""
       if (code == 0) why = f_text(done%why)
+    end if
+    if (present(lost)) then
+      lost = ""
+      if (code == 0) lost = f_text(done%lost)
     end if
     call conclude(code, stat, errmsg)
   end subroutine

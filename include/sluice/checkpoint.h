@@ -99,10 +99,14 @@ typedef struct sluice_saved {
   int64_t number;  /**< Number of the checkpoint; 0: it could not be written. */
   double seconds;  /**< Time in the call, on the slowest rank. */
   const char* why; /**< Why it could not be written; else "". */
+  /** Why the checkpoint before it was lost on its way to the disk; else "". Only where a thread of
+      the library writes it (strategy `forward`). That of the last save is an error of
+      sluice_checkpoint_drain() and sluice_checkpoint_close(). */
+  const char* lost;
 } sluice_saved;
 /** A sluice_saved to be filled. */
 #define SLUICE_SAVED_INIT \
-  { sizeof(sluice_saved), 0, 0, NULL }
+  { sizeof(sluice_saved), 0, 0, NULL, NULL }
 
 /** Opens the checkpoints of one file, which need not be there.
  *

@@ -108,6 +108,10 @@ struct Saved {
   std::uint64_t number = 0;  ///< Number of the checkpoint; 0: it could not be written.
   double seconds = 0;        ///< Time in the call, on the slowest rank.
   std::string why = {};      ///< Why it could not be written; the last good one is still there.
+  /// Why the checkpoint before it was lost on its way to the disk; empty: it was not. Only where a
+  /// thread of the library writes it (strategy `forward`). That of the last save is an error of
+  /// drain() and close().
+  std::string lost = {};
 
   /// Whether the checkpoint was written.
   explicit operator bool() const noexcept { return number != 0; }

@@ -44,11 +44,15 @@ class Saved(NamedTuple):
         number (int): Number of the checkpoint; 0: it could not be written.
         seconds (float): Time in the call, on the slowest rank.
         why (str): Why it could not be written; the last good one is still there.
+        lost (str): Why the checkpoint before it was lost on its way to the disk, where a thread of
+            the library writes it (strategy `forward`); else "". That of the last save is an error
+            of drain() and close().
     """
 
     number: int
     seconds: float
     why: str
+    lost: str
 
     def __bool__(self) -> bool:
         return self.number != 0
@@ -344,7 +348,7 @@ class Checkpoint(OneHandle):
         done = ffi.new("sluice_saved*", {"size": ffi.sizeof("sluice_saved")})
         self._fill_copies()
         check(lib.sluice_checkpoint_save(self._handle, float(time), done))
-        return Saved(done.number, done.seconds, text_of(done.why))
+        return Saved(done.number, done.seconds, text_of(done.why), text_of(done.lost))
 
     def due(self) -> bool:
         """Whether a checkpoint is due; the same on every rank. Collective; call it once a step.

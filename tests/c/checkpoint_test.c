@@ -146,7 +146,7 @@ static void check_mistakes(void) {
   FAILS(sluice_checkpoint_array(c, "x", SLUICE_INT64, x, 1, shape, NULL, NULL), SLUICE_ERROR_EXISTS,
         "float64");
   FAILS(sluice_checkpoint_restore(c, NULL), SLUICE_ERROR_NOT_FOUND, "x");
-  sluice_saved saved = {0, 0, 0, NULL};
+  sluice_saved saved = {0, 0, 0, NULL, NULL};
   FAILS(sluice_checkpoint_save(c, 0, &saved), SLUICE_ERROR_INVALID_ARGUMENT, "INIT");
   sluice_checkpoint_free(c);
   c = NULL;

@@ -24,6 +24,7 @@ struct sluice_checkpoint {
   std::string rejected;  ///< handed out, as the next two
   std::string kept;
   std::string why;
+  std::string lost;
 };
 
 namespace {
@@ -336,9 +337,11 @@ int sluice_checkpoint_save(sluice_checkpoint* checkpoint, double time, sluice_sa
     require_sized(saved, said);
     const sluice::Saved done = impl_of(checkpoint).save(time);
     checkpoint->why = done.why;
+    checkpoint->lost = done.lost;
     said.number = static_cast<std::int64_t>(done.number);
     said.seconds = done.seconds;
     said.why = checkpoint->why.c_str();
+    said.lost = checkpoint->lost.c_str();
     tell(saved, said);
   });
 }

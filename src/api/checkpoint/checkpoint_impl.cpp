@@ -6,7 +6,6 @@
 #include "api/checkpoint/checkpoint_options.hpp"
 #include "api/checkpoint/checkpoint_paths.hpp"
 #include "api/checkpoint/failures.hpp"
-#include "api/checkpoint/names.hpp"
 #include "api/checkpoint/restoring.hpp"
 #include "api/messages.hpp"
 #include "model/clock.hpp"
@@ -285,46 +284,54 @@ void CheckpointImpl::begin_anew() {
   adopt(open(Mode::write, options_to_save()));
 }
 
-/// Local; what is wrong is the failure of the next commit on every rank.
-void CheckpointImpl::describe() {
-  variables_ = state_.define(*file_, transport_->size());
-  number_variable_ = file_->define<std::uint64_t>(checkpoint_number_name, {}, {.steps = true});
-  ranks_variable_ = file_->define<std::int32_t>(checkpoint_ranks_name, {}, {.steps = true});
-  saved_variable_ = file_->define<double>(
-      checkpoint_saved_name, {},
-      {.steps = true, .unit = "s", .description = "when it was saved, since 1970"});
-}
-
 void CheckpointImpl::open_to_save() {
   if (!file_ && !(goes_on_ && open_to_append())) {
     begin_anew();
   }
 }
 
-/// Collective. Waits for the checkpoint before; where that failed on its way, the file is opened
-/// anew.
-void CheckpointImpl::settle() {
-  if (!on_its_way_) {
-    return;
-  }
-  const auto failure = exec::failure_of([&] { on_its_way_->wait(); });
-  on_its_way_.reset();
+/// Collective. `wait` returns whether the checkpoint on its way is there. Where it was lost, the
+/// next save opens the file anew.
+bool CheckpointImpl::is_there_after(const std::function<bool()>& wait) {
+  std::int64_t late = 1;
+  const auto failure = exec::failure_of([&] { late = wait() ? 0 : 1; });
   try {
-    exec::agree(*transport_, failure);
+    exec::agree(*transport_, failure, {&late, 1});
   } catch (const Error& e) {
+    if (exec::ranks_unreachable(e)) {
+      throw;
+    }
     goes_on_ = went_on_;
+    lose_file();
+    throw Error(e.code(), path_ + ": checkpoint " + std::to_string(last_number_) +
+                              " was lost on its way to the disk: " + e.what());
+  }
+  if (late == 0) {
+    on_its_way_.reset();
+  }
+  return late == 0;
+}
+
+/// Collective. Waits for the checkpoint before. Why it was lost, unless that is an error.
+std::string CheckpointImpl::settle() {
+  try {
+    if (on_its_way_) {
+      is_there_after([&] { return on_its_way_->wait(), true; });
+    }
+    return {};
+  } catch (const Error& e) {
     if (exec::ranks_unreachable(e) || options_.on_failed_save == OnFailedSave::stop) {
       throw;
     }
-    say_of_file("checkpoint " + std::to_string(last_number_) +
-                " was lost on its way to the disk: " + e.what());
-    lose_file();
+    if (speaks()) {
+      say(e.what());
+    }
+    return e.what();
   }
 }
 
 /// Collective.
 void CheckpointImpl::write(double time, double wall_s) {
-  settle();
   const std::uint64_t number = last_number_ + 1;
   const std::int32_t ranks = transport_->size();
   open_to_save();
@@ -338,15 +345,16 @@ void CheckpointImpl::write(double time, double wall_s) {
     }
     return failure != nullptr;
   };
-  const bool undescribed = fails_together([&] { describe(); });
+  const bool undescribed = fails_together([&] {
+    variables_ = state_.define(*file_, ranks);
+    own_.define(*file_);
+  });
   Step step = file_->begin_step({.time = time});
   if (!undescribed) {
     fails_together([&] {
       state_.put(step, variables_, transport_->rank());
       if (transport_->rank() == 0) {
-        step.put(number_variable_, &number);
-        step.put(ranks_variable_, &ranks);
-        step.put(saved_variable_, &wall_s);
+        own_.put(step, number, ranks, wall_s);
       }
     });
   }
@@ -403,6 +411,7 @@ Saved CheckpointImpl::save(double time) {
   const double began_s = model::now_s();
   Saved saved;
   try {
+    saved.lost = settle();
     write_or_reopen(time, wall_clock_s());
     saved.number = last_number_;
     if (ending_) {
@@ -432,16 +441,7 @@ Saved CheckpointImpl::save(double time) {
 
 /// Collective. False if the last checkpoint is still on its way to the disk after `seconds`.
 bool CheckpointImpl::wait_for_disk(double seconds) {
-  if (on_its_way_) {
-    std::int64_t late = 1;
-    const auto failure = exec::failure_of([&] { late = file_->drain(seconds) ? 0 : 1; });
-    exec::agree(*transport_, failure, {&late, 1});
-    if (late != 0) {
-      return false;
-    }
-    on_its_way_.reset();
-  }
-  return true;
+  return !on_its_way_ || is_there_after([&] { return file_->drain(seconds); });
 }
 
 bool CheckpointImpl::drain(double seconds) {

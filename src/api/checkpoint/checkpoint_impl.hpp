@@ -6,11 +6,13 @@
 // checkpoint itself sets of its file.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "api/checkpoint/own_values.hpp"
 #include "api/checkpoint/schedule.hpp"
 #include "api/checkpoint/scratch.hpp"
 #include "api/checkpoint/state.hpp"
@@ -70,8 +72,8 @@ class CheckpointImpl {
   void require_replaceable();
   bool holds_other_things();
   Restored try_restore();
-  void describe();
-  void settle();
+  bool is_there_after(const std::function<bool()>& wait);
+  std::string settle();
   void write(double time, double wall_s);
   void write_or_reopen(double time, double wall_s);
   void lose_file() noexcept;
@@ -97,9 +99,7 @@ class CheckpointImpl {
   FileImpl* file_impl_ = nullptr;  ///< of file_
   std::unique_ptr<File> file_;     ///< nullptr: not open for writing
   std::vector<Variable> variables_;
-  Variable number_variable_;
-  Variable ranks_variable_;
-  Variable saved_variable_;
+  OwnValues own_;
   bool goes_on_ = false;  ///< behind what is in the file
   bool went_on_ = false;  ///< the same before the last save
   bool has_saved_ = false;

@@ -47,7 +47,8 @@ class PlannedDimensions {
   /// Attaches scales to the dimensions of a variable that was just created.
   void attach(std::uint32_t variable);
   void make_scale(const netcdf4::Use& use);
-  /// Where scales are optional: makes way for a dataset with the name of a dimension without coordinates.
+  /// Where scales are optional: makes way for a dataset with the name of a dimension without
+  /// coordinates.
   void replace_scale(const std::string& name, const std::function<void()>& make_dataset);
 
   PlannedFile& file_;
