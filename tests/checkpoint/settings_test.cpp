@@ -1,4 +1,6 @@
 // What is set for all files, which is meant for output, and what a checkpoint sets of its own file.
+#include <complex>
+
 #include "checkpoint/images.hpp"
 #include "storage/scratch.hpp"
 #include "support/environment.hpp"
@@ -131,6 +133,35 @@ TEST(Settings, AFormatThatCannotKeepTheLastFewIsRefusedAtOnce) {
             2, [&](exec::Transport& transport) { open_checkpoint(transport, storage, options); }),
         Code::unsupported, {"state.h5", format, "keep = 0"});
   }
+}
+
+TEST(Settings, WhatTheFormatCannotHoldIsRefusedWhereItIsRegistered) {
+  const auto storage = storage::make_memory();
+  CheckpointOptions options;
+  options.file.format = "netcdf4";
+  const auto expect_refused = [&](const std::string& text, const auto& add) {
+    expect_everywhere(errors_on_ranks(2,
+                                      [&](exec::Transport& transport) {
+                                        Checkpoint checkpoint =
+                                            open_checkpoint(transport, storage, options);
+                                        add(checkpoint);
+                                      }),
+                      Code::unsupported, {"checkpoint: ", text});
+  };
+  expect_refused("no complex numbers", [](Checkpoint& checkpoint) {
+    std::complex<double> wave[4] = {};
+    checkpoint.array("wave", wave, {4});
+  });
+  expect_refused("ends with a space", [](Checkpoint& checkpoint) {
+    std::uint64_t seed = 0;
+    checkpoint.bytes("seed ", &seed, sizeof seed);
+  });
+  options.keep = 0;
+  options.file.format = "zarr";
+  expect_refused("text", [](Checkpoint& checkpoint) {
+    std::string note;
+    checkpoint.text("note", note, 10);
+  });
 }
 
 TEST(Settings, ACompressionThatRoundsIsRefusedAtOnce) {

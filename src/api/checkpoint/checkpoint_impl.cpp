@@ -58,7 +58,7 @@ void CheckpointImpl::begin(settings::Settings settings) {
   options_.file = settings_.options;
   const auto refused = exec::failure_of([&] {
     check_options(path_, options_);
-    check_format(path_, options_, *storage_);
+    state_.keep_in(format_for(path_, options_, *storage_));
     if (!options_.scratch.empty()) {
       scratch_.emplace(*transport_, storage_, path_, options_.scratch, options_.file,
                        options_.keep);

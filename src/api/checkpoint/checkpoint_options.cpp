@@ -50,8 +50,8 @@ void check_options(const std::string& path, const CheckpointOptions& options) {
   }
 }
 
-void check_format(const std::string& path, const CheckpointOptions& options,
-                  storage::Storage& storage) {
+const layout::Format& format_for(const std::string& path, const CheckpointOptions& options,
+                                 storage::Storage& storage) {
   constexpr const char* keep_all = "keep = 0 (in C SLUICE_KEEP_ALL)";
   const layout::Format& format = layout::format_of(path, options.file);
   const std::string what = path + ": checkpoint: format " + format.name;
@@ -67,6 +67,7 @@ void check_format(const std::string& path, const CheckpointOptions& options,
                 what + " has no index over several files, so old checkpoints cannot be removed: " +
                     keep_all + " keeps all, or use format " + layout::formats().front()->option);
   }
+  return format;
 }
 
 }  // namespace sluice::detail

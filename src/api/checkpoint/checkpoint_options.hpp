@@ -16,8 +16,8 @@ OpenRequest request_of(const std::string& path, const CheckpointOptions& options
 
 /// Local. `options.file`: the effective ones. Error invalid_argument where they do not go together.
 void check_options(const std::string& path, const CheckpointOptions& options);
-/// Local. Error unsupported where the format of the file, or its storage, cannot keep so many.
-void check_format(const std::string& path, const CheckpointOptions& options,
-                  storage::Storage& storage);
+/// Local. The format of the file. Error unsupported where it, or the storage, cannot keep so many.
+const layout::Format& format_for(const std::string& path, const CheckpointOptions& options,
+                                 storage::Storage& storage);
 
 }  // namespace sluice::detail

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "api/checkpoint/names.hpp"
+#include "api/file/selected.hpp"
 #include "model/name.hpp"
 
 namespace sluice::detail {
@@ -30,6 +31,16 @@ bool is_of_rank(const Registered& thing) { return std::holds_alternative<OfRank>
 bool is_in(const Registered& thing, const std::string& variable) {
   return is_of_rank(thing) ? variable.starts_with(bytes_variables(thing.name))
                            : variable == thing.name;
+}
+
+/// As far as a format asks; for bytes, that of one rank.
+model::Definition definition_of(const Registered& thing) {
+  model::Definition definition;
+  definition.name = is_of_rank(thing) ? bytes_variable(thing.name, 1) : thing.name;
+  definition.type = thing.type;
+  definition.shape = dims_of(thing.shape);
+  definition.stepped = true;
+  return definition;
 }
 
 /// The text of `memory`, as long as the variable's.
@@ -120,6 +131,13 @@ void State::add(Registered thing, bool is_saved) {
   }
   if (found == things_.end()) {
     require_right(thing);
+    const model::Definition definition = definition_of(thing);
+    try {
+      checked_->check(definition);
+    } catch (const Error& e) {
+      throw Error(e.code(), std::string("checkpoint: ") + e.what());
+    }
+    checked_->add(definition);
     things_.push_back(std::move(thing));
     return;
   }

@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "layout/formats/formats.hpp"
 #include "sluice/checkpoint.hpp"
 
 namespace sluice::detail {
@@ -52,8 +54,11 @@ struct Registered {
 
 class State {
  public:
+  /// Of the file; before add().
+  void keep_in(const layout::Format& format) { checked_.emplace(format); }
   /// Local. Error exists where the name has another type, shape or kind, bad_name where it is none
-  /// or the library's own. `is_saved`: there are checkpoints without it; wrong_state if it is new.
+  /// or the library's own, and what the format says to what it cannot hold. `is_saved`: there are
+  /// checkpoints without it; wrong_state if it is new.
   void add(Registered thing, bool is_saved);
   bool empty() const noexcept { return things_.empty(); }
 
@@ -88,6 +93,7 @@ class State {
   void forget_read() noexcept;
 
   std::vector<Registered> things_;
+  std::optional<layout::Definitions> checked_;
 };
 
 }  // namespace sluice::detail
