@@ -47,4 +47,11 @@ std::string bytes_text(std::uint64_t bytes) {
   return std::to_string(bytes);
 }
 
+std::string seconds_text(double seconds) {
+  std::array<char, 32> text{};
+  const auto [end, problem] =
+      std::to_chars(text.data(), text.data() + text.size(), seconds, std::chars_format::general, 6);
+  return std::string(text.data(), problem == std::errc{} ? end : text.data()) + " s";
+}
+
 }  // namespace sluice::model

@@ -1,4 +1,4 @@
-// Sizes as people write them: "4 MiB", "4194304".
+// Sizes and times as people write them: "4 MiB", "4194304"; "15 s".
 #pragma once
 
 #include <cstdint>
@@ -17,5 +17,8 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
 /// "4 MiB" and the like, such that parse_bytes() returns the same number; "0" for 0.
 std::string bytes_text(std::uint64_t bytes);
+
+/// "15 s", "0.25 s", "1800 s": six digits at most.
+std::string seconds_text(double seconds);
 
 }  // namespace sluice::model

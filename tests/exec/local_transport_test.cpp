@@ -199,7 +199,7 @@ TEST(Deadlock, names_the_rank_that_left) {
   for (int rank : {0, 1, 3}) {
     EXPECT_EQ(texts[static_cast<std::size_t>(rank)],
               "sluice: rank " + std::to_string(rank) +
-                  " waited 1.8e+03 s in barrier for rank(s) 2 (rank 2 left): find out what "
+                  " waited 1800 s in barrier for rank(s) 2 (rank 2 left): find out what "
                   "stopped them, or raise timeout_s if they are only slow");
   }
   EXPECT_EQ(texts[2], "");

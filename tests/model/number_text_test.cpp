@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <gtest/gtest.h>
 
+#include "model/size_text.hpp"
+
 namespace sluice::model {
 namespace {
 
@@ -22,6 +24,12 @@ TEST(NumberText, Blanks) {
   EXPECT_EQ(trimmed(" \r"), "");
   EXPECT_EQ(trimmed(""), "");
   EXPECT_EQ(trimmed(" \ta ", " "), "\ta");
+}
+
+TEST(NumberText, SecondsAsPeopleWriteThem) {
+  EXPECT_EQ(seconds_text(15), "15 s");
+  EXPECT_EQ(seconds_text(0.25), "0.25 s");
+  EXPECT_EQ(seconds_text(1800), "1800 s");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "exec/device_memory.hpp"
 #include "exec/transport/waiting.hpp"
 #include "model/clock.hpp"
+#include "model/size_text.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::commit {
@@ -274,7 +275,7 @@ void Sessions::make_room(std::unique_lock<std::mutex>& lock, std::uint64_t bytes
 void Sessions::expire(const std::string& what) const {
   throw Error(Code::timeout,
               exec::rank_prefix(transport_.rank()) + place_.path + ": waited " +
-                  std::to_string(options_.timeout_s) + " s for " + what,
+                  model::seconds_text(options_.timeout_s) + " for " + what,
               transport_.rank());
 }
 

@@ -7,6 +7,7 @@
 #include "exec/transport/agree.hpp"
 #include "exec/transport/waiting.hpp"
 #include "model/clock.hpp"
+#include "model/size_text.hpp"
 
 namespace sluice::commit {
 
@@ -118,8 +119,8 @@ void BackgroundQueue::wait_until_placed() {
     lose_others();
     const int rank = config_.transport.rank();
     throw Error(Code::timeout,
-                exec::rank_prefix(rank) + "waited " + std::to_string(limit_s_) +
-                    " s for the sizes and places of encoded tiles",
+                exec::rank_prefix(rank) + "waited " + model::seconds_text(limit_s_) +
+                    " for the sizes and places of encoded tiles",
                 rank);
   }
   waited_s_ += model::now_s() - began_s;
@@ -278,7 +279,7 @@ void BackgroundQueue::require_settled(std::uint64_t number) {
   const int rank = config_.transport.rank();
   throw Error(
       Code::timeout,
-      exec::rank_prefix(rank) + "waited " + std::to_string(limit_s_) + " s for commit " +
+      exec::rank_prefix(rank) + "waited " + model::seconds_text(limit_s_) + " for commit " +
           std::to_string(number) +
           (missing.empty() ? std::string(" to be published")
                            : "; not arrived: writers on ranks " + exec::list_ranks(missing)),

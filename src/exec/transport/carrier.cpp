@@ -7,6 +7,7 @@
 
 #include "exec/transport/agree.hpp"
 #include "model/clock.hpp"
+#include "model/size_text.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::exec {
@@ -151,8 +152,8 @@ Parcel Carrier::await(const Place& place, int from, const char* what) {
     require_going(what);
     if (timeout_s_ > 0 && model::now_s() - begin_s > timeout_s_) {
       throw Error(Code::timeout,
-                  rank_prefix(rank_) + what + ": waited " + std::to_string(timeout_s_) +
-                      " s for a message of rank " + std::to_string(from) +
+                  rank_prefix(rank_) + what + ": waited " + model::seconds_text(timeout_s_) +
+                      " for a message of rank " + std::to_string(from) +
                       ": has it opened the file, are messages delivered?",
                   rank_);
     }

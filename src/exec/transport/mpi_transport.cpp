@@ -13,6 +13,7 @@
 #include "exec/transport/mpi_collectives.hpp"
 #include "exec/transport/mpi_core.hpp"
 #include "model/clock.hpp"
+#include "model/size_text.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::exec {
@@ -281,8 +282,9 @@ void wait_at_open(std::unique_ptr<Held>& held, int rank, double timeout_s) {
     if (timeout_s > 0 && waited_s > timeout_s) {
       static_cast<void>(held.release());
       throw Error(Code::timeout,
-                  "sluice: rank " + std::to_string(rank) + " waited " + std::to_string(timeout_s) +
-                      " s in open for the other ranks of the communicator: every rank of it must "
+                  "sluice: rank " + std::to_string(rank) + " waited " +
+                      model::seconds_text(timeout_s) +
+                      " in open for the other ranks of the communicator: every rank of it must "
                       "open the file, or raise timeout_s",
                   rank);
     }

@@ -1,22 +1,16 @@
 #include "exec/transport/waiting.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <set>
 
 #include "exec/transport/tags.hpp"
+#include "model/size_text.hpp"
 
 namespace sluice::exec {
 
 namespace {
 
 constexpr std::size_t max_notes = 3;
-
-std::string seconds_text(double seconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", seconds);
-  return text;
-}
 
 std::string place_text(const Place& place) {
   std::string text = verb_name(place.verb);
@@ -177,8 +171,8 @@ Verdict diagnose_missing_ranks(int rank, const Place& place, const std::map<int,
   }
   Place bare = place;
   bare.peers.clear();
-  verdict.facts = "rank " + std::to_string(rank) + " waited " + seconds_text(seconds) + " s in " +
-                  place_text(bare);
+  verdict.facts = "rank " + std::to_string(rank) + " waited " + model::seconds_text(seconds) +
+                  " in " + place_text(bare);
   if (verdict.missing.empty()) {
     verdict.facts += ": every rank made the call, but the data did not arrive in time";
     verdict.remedy = "raise timeout_s, or check the network";

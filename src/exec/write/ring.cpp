@@ -12,6 +12,7 @@
 #include "model/bits.hpp"
 #include "model/clock.hpp"
 #include "model/round_up.hpp"
+#include "model/size_text.hpp"
 
 namespace sluice::exec {
 
@@ -314,7 +315,7 @@ void Ring::wait_for_slot(std::size_t w, std::uint64_t number) {
     if (timeout_s_ > 0 && waited > timeout_s_) {
       waited_s_ += waited;
       throw Error(Code::timeout, "writer " + std::to_string(w) + " of the node took no bytes for " +
-                                     std::to_string(timeout_s_) + " s");
+                                     model::seconds_text(timeout_s_));
     }
     writer(w).went.wait(epoch, ring_look_again_s);
   }
