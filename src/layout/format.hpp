@@ -32,6 +32,13 @@ struct StepCount {
   std::uint64_t there = 0;  ///< at most `counted`
 };
 
+/// The steps `first`, `first` + `stride`, ... of a file: `count` of them.
+struct ChosenSteps {
+  std::uint64_t first = 0;
+  std::uint64_t stride = 1;
+  std::uint64_t count = 0;
+};
+
 /// A row of the table of formats: its deviations from the defaults.
 /// Size: A row of a table: a field for each difference between formats.
 struct Format {
@@ -107,6 +114,10 @@ struct Format {
   /// The meaning of an attribute that is lost in the written file, although all its values are
   /// kept; "" if there is none. For conversions. Null: nothing.
   std::string (*change)(const model::Attribute& attribute) = nullptr;
+  /// Makes the attributes of a file of the format, by which they are recognised in any file, say
+  /// the same of some of its steps. Null: none say anything of the steps.
+  void (*choose_steps)(std::vector<model::Attribute>& attributes,
+                       const ChosenSteps& chosen) = nullptr;
   /// Does the planner write the attribute by itself? Conversions leave it out. Null: none.
   bool (*writes_attribute)(const model::Attribute& attribute) = nullptr;
   /// The tile in which the format stores a variable. Null: chosen by the library.

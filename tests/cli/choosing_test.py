@@ -2,6 +2,7 @@
 
 import json
 import os
+import struct
 import unittest
 
 import h5py
@@ -9,7 +10,8 @@ import netCDF4
 import numpy
 import xarray
 
-from command import BAD_INPUT, FINE, XARRAY, converted, new_path, path, said, sluice
+from command import (BAD_INPUT, FINE, XARRAY, converted, new_path, path, said, sluice,
+                     write_trajectory)
 
 
 class Steps(unittest.TestCase):
@@ -58,6 +60,24 @@ class Steps(unittest.TestCase):
         result = sluice("convert", "spins.h5", target, "--steps", ":", "--step", "1")
         self.assertIn("excludes", result.stderr)
         self.assertFalse(os.path.exists(target))
+
+    def test_a_trajectory_says_when_its_frames_are(self):
+        source = new_path(".dcd")
+        write_trajectory(source, 10)
+        kept = converted(source)
+        thinned = converted(source, "--steps", "2:9:3", ending=".dcd")
+        through = converted(converted(kept, "--steps", "2:9:3"), ending=".dcd")
+        whole = converted(kept, "--steps", ":", ending=".dcd")
+        for made, words, frames in ((thinned, (3, 2, 3, 9), (2, 5, 8)),
+                                    (through, (3, 2, 3, 9), (2, 5, 8)),
+                                    (whole, (10, 0, 1, 10), range(10))):
+            with open(made, "rb") as file:
+                self.assertEqual(struct.unpack("<4i", file.read(24)[8:]), words)
+            back = converted(made)
+            with h5py.File(back) as file:
+                self.assertEqual(file["positions"][:, 0, 0].tolist(), list(frames))
+        with h5py.File(converted(kept, "--step", "4")) as file:
+            self.assertEqual((file.attrs["first_step"], file.attrs["dcd_header"][3]), (4, 5))
 
     def test_conversions_without_steps_take_none(self):
         for option in (("--steps", ":2"), ("--variables", "spins")):

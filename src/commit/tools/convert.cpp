@@ -202,7 +202,7 @@ class Converter {
   }
 
   void put_attributes() {
-    for (model::Attribute attribute : input_.attributes()) {
+    for (model::Attribute attribute : chosen_.attributes(input_)) {
       const auto owner =
           std::find_if(input_.variables().begin(), input_.variables().end(),
                        [&](const auto& v) { return v.definition.name == attribute.owner; });

@@ -12,6 +12,7 @@
 #include "commit/read/input.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/encoding.hpp"
+#include "layout/formats/formats.hpp"
 #include "model/block.hpp"
 #include "model/bytes.hpp"
 #include "model/definition.hpp"
@@ -65,6 +66,14 @@ class StepChoice {
   std::uint64_t first() const noexcept { return first_; }
   /// The step of the old one that becomes `step` of the new one.
   std::uint64_t source(std::uint64_t step) const noexcept { return first_ + step * stride_; }
+  /// Those of the file, as they are true of the chosen steps.
+  std::vector<model::Attribute> attributes(const Input& input) const {
+    std::vector<model::Attribute> attributes = input.attributes();
+    if (is_one_ || steps_ != input.steps()) {
+      layout::choose_steps(attributes, {first_, stride_, is_one_ ? 1 : steps_});
+    }
+    return attributes;
+  }
   /// What is not kept of it.
   std::string text(const Input& input) const {
     const double time = input.time(first_);

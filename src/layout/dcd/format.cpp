@@ -29,6 +29,7 @@ constinit const Format format_row{
     .refuse_definition = [](const model::Definition& definition) { return refusal(definition); },
     .refuse_attribute = [](const model::Attribute& attribute) { return refusal(attribute); },
     .change = change,
+    .choose_steps = choose_steps,
     .fixed_tile = tile_of,
     .count_steps = count_frames,
     .set_step_count = set_frame_count,

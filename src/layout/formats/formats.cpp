@@ -439,6 +439,14 @@ void check_attribute(const Format& format, const model::Attribute& attribute) {
   }
 }
 
+void choose_steps(std::vector<model::Attribute>& attributes, const ChosenSteps& chosen) {
+  for (const Format* row : formats()) {
+    if (row->choose_steps != nullptr) {
+      row->choose_steps(attributes, chosen);
+    }
+  }
+}
+
 void check_time(const Format& format, double time) {
   if (!format.times && !std::isnan(time)) {
     refuse(format, "begin_step", "holds no times");
