@@ -12,6 +12,7 @@
 
 #include "layout/catalog.hpp"
 #include "layout/layout.hpp"
+#include "model/chosen_steps.hpp"
 #include "model/definition_rules.hpp"
 #include "sluice/options.hpp"
 #include "storage/storage.hpp"
@@ -30,13 +31,6 @@ enum class Match : std::uint8_t {
 struct StepCount {
   std::uint64_t counted = 0;
   std::uint64_t there = 0;  ///< at most `counted`
-};
-
-/// The steps `first`, `first` + `stride`, ... of a file: `count` of them.
-struct ChosenSteps {
-  std::uint64_t first = 0;
-  std::uint64_t stride = 1;
-  std::uint64_t count = 0;
 };
 
 /// A row of the table of formats: its deviations from the defaults.
@@ -117,7 +111,7 @@ struct Format {
   /// Makes the attributes of a file of the format, by which they are recognised in any file, say
   /// the same of some of its steps. Null: none say anything of the steps.
   void (*choose_steps)(std::vector<model::Attribute>& attributes,
-                       const ChosenSteps& chosen) = nullptr;
+                       const model::ChosenSteps& chosen) = nullptr;
   /// Does the planner write the attribute by itself? Conversions leave it out. Null: none.
   bool (*writes_attribute)(const model::Attribute& attribute) = nullptr;
   /// The tile in which the format stores a variable. Null: chosen by the library.

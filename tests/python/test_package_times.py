@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 
+import h5py
 import netCDF4
 import numpy as np
 import pytest
@@ -129,3 +130,37 @@ def test_one_step_alone_has_the_time_of_its_own(tmp_path):
     assert told["left_out"] == []
     with netCDF4.Dataset(tmp_path / "one.nc") as data:
         assert data["time"].units == UNIT and data["time"][...] == 1
+
+
+def test_chosen_steps_keep_their_own_times(tmp_path):
+    """Also where `time` is a variable of the file."""
+    for own in (True, False):
+        source = write(tmp_path / f"{own}.h5", own, DAY)
+        for to in ("nc", "zarr"):
+            copy = tmp_path / f"{own}.{to}"
+            command("convert", source, copy, "--steps", "::2", "--variables", "u")
+            with sluice.open(copy) as f:
+                assert f.times.tolist() == [0, 2 * DAY]
+                if own:
+                    assert f["time"][:].tolist() == [0, 2]
+                assert f.attrs_of("time")["units"] == UNIT
+                assert f["u"][1].tolist() == [4, 5, 6]
+
+
+def test_chosen_iterations_of_openpmd_keep_their_numbers(tmp_path):
+    path = tmp_path / "pic.h5"
+    with sluice.open(path, "w", format="openpmd", **QUICK) as out:
+        for number in (0, 50, 120, 1000):
+            out.attrs_of("time")["iteration"] = number
+            with out.step(time=number / 2):
+                out.put("meshes/E/x", np.full(3, float(number)))
+    through = tmp_path / "through.zarr"
+    command("convert", path, through, "--steps", "1::2")
+    for source, options in ((path, ("--steps", "1::2")), (through, ())):
+        copy = tmp_path / f"{source.name}.h5"
+        command("convert", source, copy, "--format", "openpmd", *options)
+        with h5py.File(copy) as file:
+            assert sorted(file["data"], key=int) == ["50", "1000"]
+            for number in (50, 1000):
+                assert file[f"data/{number}/meshes/E/x"][:].tolist() == 3 * [number]
+                assert file[f"data/{number}"].attrs["time"] == number / 2

@@ -94,7 +94,7 @@ std::string change(const model::Attribute& attribute) {
   return "the fixed atoms stand in every frame, no longer in the first one alone";
 }
 
-void choose_steps(std::vector<model::Attribute>& attributes, const ChosenSteps& chosen) {
+void choose_steps(std::vector<model::Attribute>& attributes, const model::ChosenSteps& chosen) {
   const auto find = [&](const char* name) -> model::AttributeValue* {
     const auto found = std::find_if(attributes.begin(), attributes.end(), [&](const auto& a) {
       return a.owner.empty() && a.name == name;

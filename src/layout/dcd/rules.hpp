@@ -1,7 +1,7 @@
 // What a DCD trajectory can hold: a variable of positions, one of cells, and words of its header.
 #pragma once
 
-#include "layout/format.hpp"
+#include "model/chosen_steps.hpp"
 #include "model/definition.hpp"
 
 namespace sluice::layout::dcd {
@@ -20,7 +20,7 @@ std::string change(const model::Attribute& attribute);
 
 /// The attributes of a trajectory, in a file of any format, become those of some of its frames:
 /// first_step, step_interval and the words of dcd_header. Nothing where one of them is missing.
-void choose_steps(std::vector<model::Attribute>& attributes, const ChosenSteps& chosen);
+void choose_steps(std::vector<model::Attribute>& attributes, const model::ChosenSteps& chosen);
 
 /// The tile in which the format stores the variable: one dimension of all atoms is contiguous.
 model::Dims tile_of(const model::Definition& definition);

@@ -439,7 +439,7 @@ void check_attribute(const Format& format, const model::Attribute& attribute) {
   }
 }
 
-void choose_steps(std::vector<model::Attribute>& attributes, const ChosenSteps& chosen) {
+void choose_steps(std::vector<model::Attribute>& attributes, const model::ChosenSteps& chosen) {
   for (const Format* row : formats()) {
     if (row->choose_steps != nullptr) {
       row->choose_steps(attributes, chosen);

@@ -95,7 +95,7 @@ bool accepts(const Format& format, const model::Definition& definition);
 void settle_tile(const Format& format, model::Definition& definition);
 void check_attribute(const Format& format, const model::Attribute& attribute);
 /// Makes what attributes of any format say of steps say the same of some of them.
-void choose_steps(std::vector<model::Attribute>& attributes, const ChosenSteps& chosen);
+void choose_steps(std::vector<model::Attribute>& attributes, const model::ChosenSteps& chosen);
 void check_time(const Format& format, double time);
 
 enum class Start : std::uint8_t { fresh, append };

@@ -191,6 +191,7 @@ constinit const Format openpmd_format{
     .same_files = &stacked_format,
     .refuse_definition = openpmd::refuse_definition,
     .refuse_attribute = refuse_attribute_of<openpmd::refuse_attribute>,
+    .choose_steps = openpmd::choose_steps,
     .plans_beside_threads = takes_several_threads,
 };
 

@@ -63,6 +63,22 @@ bool is_iteration(const model::Attribute& attribute) {
          (attribute.name == iteration_attribute || attribute.name == iterations_attribute);
 }
 
+void choose_steps(std::vector<model::Attribute>& attributes, const model::ChosenSteps& chosen) {
+  for (model::Attribute& attribute : attributes) {
+    auto* const numbers = std::get_if<std::vector<std::int64_t>>(&attribute.value);
+    const bool is_list = attribute.owner == time_owner && attribute.name == iterations_attribute;
+    if (!is_list || numbers == nullptr || chosen.count == 0 ||
+        chosen.first + (chosen.count - 1) * chosen.stride >= numbers->size()) {
+      continue;
+    }
+    std::vector<std::int64_t> left;
+    for (std::uint64_t i = 0; i < chosen.count; ++i) {
+      left.push_back((*numbers)[chosen.first + i * chosen.stride]);
+    }
+    *numbers = std::move(left);
+  }
+}
+
 std::string refuse_definition(const model::Definition& d) {
   const std::vector<std::string_view> parts = parts_of(d.name);
   if (parts[0] == base_group) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/chosen_steps.hpp"
 #include "model/definition.hpp"
 
 namespace sluice::layout::openpmd {
@@ -31,6 +32,9 @@ std::string group_of(std::uint64_t number);
 bool is_of_iteration(std::string_view owner);
 /// Is it one of the numbers of iterations, and no attribute of the file?
 bool is_iteration(const model::Attribute& attribute);
+
+/// The numbers of all iterations, in a file of any format, become those of the chosen ones.
+void choose_steps(std::vector<model::Attribute>& attributes, const model::ChosenSteps& chosen);
 
 /// Why the format does not hold it; "" where it does.
 std::string refuse_definition(const model::Definition& definition);
