@@ -266,6 +266,49 @@ def test_names_that_xarray_cannot_have(tmp_path):
         assert [label.label for label in h5py.File(path)["a"].dims] == ["n", "n"]
 
 
+def opened_by_xarray(path, group):
+    xarray = pytest.importorskip("xarray")
+    if path.suffix == ".zarr":
+        pytest.importorskip("zarr")
+        return xarray.open_zarr(path, group=group, consolidated=False, decode_times=False)
+    icechunk = pytest.importorskip("icechunk")
+    kept = icechunk.Repository.open(icechunk.local_filesystem_storage(str(path)))
+    return xarray.open_zarr(kept.readonly_session("main").store, group=group, consolidated=False,
+                            decode_times=False)
+
+
+@pytest.mark.parametrize("ending", ["zarr", "icechunk"])
+def test_xarray_opens_a_store_in_which_a_name_has_two_meanings(tmp_path, ending):
+    path = tmp_path / f"named.{ending}"
+    given = {"first": (4, "x"), "other": (5, "x"), "fixed": (3, "time"), "valued": (6, "mass"),
+             "g/alone": (5, "x")}
+    with sluice.open(path, "w", **QUICK) as out:
+        for name, (size, dimension) in given.items():
+            out.put(name, np.arange(size), dimensions=[dimension])
+        out.put("mass", 2.5)
+        out.flush()
+        assert opened_by_xarray(path, None)["fixed"].dims == ("time",)  # there are no steps yet
+        for step in range(2):
+            with out.step(time=step):
+                out.put("u", np.full(4, step), dimensions=["x"])
+                out.put("v", np.full((4, 5), step), dimensions=["x", "x"])
+    with sluice.open(path, "a", **QUICK) as out, out.step(time=2):
+        out.put("u", np.full(4, 2))
+        out.put("v", np.full((4, 5), 2))
+    with opened_by_xarray(path, None) as data, opened_by_xarray(path, "g") as below:
+        assert {name: data[name].dims for name in data} == {
+            "first": ("x",), "other": ("dim_5",), "fixed": ("dim_3",), "valued": ("dim_6",),
+            "mass": (), "u": ("time", "x"), "v": ("time", "dim_4", "dim_5")}
+        assert data["other"].values.tolist() == list(range(5))
+        assert data["v"].values[2, 3].tolist() == 5 * [2]
+        assert data["time"].values.tolist() == [0, 1, 2]
+        assert below["alone"].dims == ("x",)
+    with sluice.open(path) as f:
+        assert {name: f[name].dimensions for name in given} == {
+            name: (dimension,) for name, (size, dimension) in given.items()}
+        assert f["u"].dimensions == ("x",) and f["v"].dimensions == ("x", "x")
+
+
 @pytest.mark.parametrize("ending", ["h5", "zarr"])
 def test_an_empty_list_of_texts_is_an_attribute(tmp_path, ending):
     path = tmp_path / f"a.{ending}"

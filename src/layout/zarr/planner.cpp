@@ -11,6 +11,7 @@
 
 #include "layout/rounding.hpp"
 #include "layout/times.hpp"
+#include "layout/zarr/dimension_names.hpp"
 #include "layout/zarr/fill_value.hpp"
 #include "model/bytes.hpp"
 #include "model/round_up.hpp"
@@ -336,6 +337,7 @@ Manifest ZarrPlanner::manifest() const {
       later.insert(known()[v].name);
     }
   }
+  rename_conflicting(manifest);
   // An attribute of a variable comes with it.
   for (const model::Attribute& attribute : attributes_) {
     if (later.count(attribute.owner) == 0) {
