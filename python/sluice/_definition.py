@@ -25,9 +25,10 @@ def options_of(name: str, extents: Sequence[int], given: Dict[str, Any]) -> Tupl
         options.fill = address(value)
         options.fill_type = type_of(value.dtype, f"define {name}: fill: ")
     if given["dimensions"] is not None:
-        _same_length(name, "dimensions", given["dimensions"], extents)
+        dimensions = _names(name, given["dimensions"], extents)
+        _same_length(name, "dimensions", dimensions, extents)
         names = [ffi.new("char[]", c_text(text, f"define {name}: dimensions"))
-                 for text in given["dimensions"]]
+                 for text in dimensions]
         kept += [*names, ffi.new("char*[]", names)]
         options.dimensions = kept[-1]
     if isinstance(given["chunk"], bool):  # as in h5py; it would be (1,)
@@ -45,11 +46,25 @@ def other_options(defined: Optional[Dict[str, Any]], given: Dict[str, Any]) -> L
     defined in it)."""
     return sorted(what for what, value in given.items()
                   if defined is None or what not in defined or
-                  not _are_same(_plain(defined[what]), _plain(value)))
+                  not _are_same(_plain(what, defined[what]), _plain(what, value)))
 
 
-def _plain(value: Any) -> Any:
+def _plain(what: str, value: Any) -> Any:
+    if what == "dimensions" and isinstance(value, str):
+        return [value]
     return list(value) if isinstance(value, (list, tuple)) else value
+
+
+def _names(name: str, dimensions: Any, shape: Sequence[int]) -> Sequence[str]:
+    """The names of dimensions; of one dimension it may be the name itself. A text is a sequence
+    too: of its letters."""
+    if not isinstance(dimensions, (str, bytes)):
+        return list(dimensions)
+    if len(shape) != 1:
+        raise Error(Code.INVALID_ARGUMENT,
+                    f"define {name}: dimensions {dimensions!r} is one name for shape "
+                    f"{tuple(shape)}: give a list with a name for each dimension")
+    return [dimensions]
 
 
 def _are_same(one: Any, other: Any) -> bool:

@@ -146,7 +146,8 @@ class File(OneHandle, Mapping):
     @_local
     def define(self, name: str, dtype: Any, shape: Any = (), *, steps: bool = False, unit: str = "",
                description: str = "", partial: bool = False, fill: Any = None,
-               dimensions: Optional[Sequence[str]] = None, chunk: Optional[Sequence[int]] = None,
+               dimensions: Union[str, Sequence[str], None] = None,
+               chunk: Optional[Sequence[int]] = None,
                varying: bool = False, compress: str = "") -> Variable:
         """Defines a variable. Alike: every rank makes the same call, in the same order.
 
@@ -164,7 +165,8 @@ class File(OneHandle, Mapping):
             fill: One value that `dtype` holds, which elements that are left out have, and which
                 the file says (`_FillValue`) also where `partial` is not given. None: zero with
                 `partial`, else none.
-            dimensions: A name for each dimension.
+            dimensions: A name for each dimension, without the step; of one dimension also the name
+                itself.
             chunk: Tile of the file in elements; None: chosen from the first step.
             varying: Whether each step has its own number of rows: resize(), put_joined().
             compress: "deflate:6", "zstd:3+noshuffle", "round:10+zstd:3" (floats rounded to so many

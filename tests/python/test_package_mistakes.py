@@ -174,6 +174,8 @@ MASKED = np.ma.masked_equal(np.ones(10), 1)
     (lambda out: out.resize("none", 1), Code.NOT_FOUND, "no variable none (there are: "),
     (lambda out: out.define("y", float, (4,), chunk=(2, 2)), Code.INVALID_ARGUMENT, "chunk"),
     (lambda out: out.define("y", float, (4,), dimensions=()), Code.INVALID_ARGUMENT, "dimensions"),
+    (lambda out: out.define("y", float, (1, 2, 3), dimensions="lat"), Code.INVALID_ARGUMENT,
+     "dimensions 'lat' is one name for shape (1, 2, 3)"),
     (lambda out: out.define("y", float, (4,), fill=[1, 2]), Code.INVALID_ARGUMENT, "one value"),
     (lambda out: out.define("y", int, 4, partial=True, fill=0.5), Code.INVALID_ARGUMENT, "fill"),
     (lambda out: out.define("y", object), Code.TYPE_MISMATCH, "object"),
@@ -250,3 +252,15 @@ def test_arrays_in_lists_are_compared_by_their_types(tmp_path):
     with sluice.open(tmp_path / "lists.h5") as f:
         assert f["kept"][...].tolist() == [[2**53], [0.5]]
         assert f["reals"][...].tolist() == [[0.5], [0.5], [1]]
+
+
+# -- names ----------------------------------------------------------------------------------------
+
+
+def test_a_name_of_one_dimension_needs_no_list(tmp_path):
+    with sluice.open(tmp_path / "f.h5", "w", **QUICK) as out:
+        out.put("a", np.zeros(3), dimensions="lat")
+        out.put("b", np.zeros(0), (3,), dimensions="x")
+        out.put("b", np.zeros(3), dimensions=["x"])
+    with sluice.open(tmp_path / "f.h5") as f:
+        assert f["a"].dimensions == ("lat",) and f["b"].dimensions == ("x",)
