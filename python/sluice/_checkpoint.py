@@ -65,7 +65,8 @@ class Text:
         value (str): The text.
     """
 
-    def __init__(self, value: str, most_bytes: int):
+    def __init__(self, value: str, most_bytes: int, name: str):
+        self._what = f"checkpoint: {name}: "
         self._room = ffi.new("char[]", operator.index(most_bytes) + 1)
         self.value = value
 
@@ -75,9 +76,9 @@ class Text:
 
     @value.setter
     def value(self, value: str) -> None:
-        encoded = c_text(value, "text")
+        encoded = c_text(value, self._what + "text")
         if len(encoded) >= len(self._room):
-            raise Error(Code.OVERFLOW, f"a text of {len(encoded)} bytes, but room for "
+            raise Error(Code.OVERFLOW, f"{self._what}a text of {len(encoded)} bytes, but room for "
                                        f"{len(self._room) - 1}: register it with more most_bytes")
         ffi.memmove(self._room, encoded + b"\0", len(encoded) + 1)
 
@@ -197,7 +198,7 @@ class Checkpoint(OneHandle):
         kept = [numbers(starts), numbers(memory.shape), numbers(memory.strides)]
         selection.start, selection.count, selection.stride_bytes = kept
         self._add(name, memory, lib.sluice_checkpoint_array_selection(
-            self._handle, c_text(name, "checkpoint"), type_of(memory.dtype), address(memory),
+            self._handle, c_text(name, "checkpoint"), _type_of(name, memory), address(memory),
             len(extents), numbers(extents), selection))
         self._copies.pop(name, None)
         if memory is not data:
@@ -227,7 +228,7 @@ class Checkpoint(OneHandle):
                         f"checkpoint: {name}: {wanted.size} ids need a dense array of shape "
                         f"{(wanted.size,) + extents[1:]}, not {memory.shape}")
         self._add(name, memory, lib.sluice_checkpoint_rows(
-            self._handle, c_text(name, "checkpoint"), type_of(memory.dtype), address(memory),
+            self._handle, c_text(name, "checkpoint"), _type_of(name, memory), address(memory),
             len(extents), numbers(extents), wanted.size,
             ffi.cast("int64_t*", wanted.ctypes.data)))
 
@@ -244,12 +245,13 @@ class Checkpoint(OneHandle):
         Raises:
             Error: As array().
         """
+        _refuse_mask(name, initial)
         memory = np.array(initial, dtype=storable(np.asarray(initial).dtype))
         if memory.ndim != 0:
             raise Error(Code.INVALID_ARGUMENT,
                         f"checkpoint: {name}: one value, not {memory.size}: use array()")
         self._add(name, memory, lib.sluice_checkpoint_value(
-            self._handle, c_text(name, "checkpoint"), type_of(memory.dtype), address(memory)))
+            self._handle, c_text(name, "checkpoint"), _type_of(name, memory), address(memory)))
         return memory
 
     def text(self, name: str, initial: str = "", most_bytes: int = 256) -> Text:
@@ -266,7 +268,7 @@ class Checkpoint(OneHandle):
         Raises:
             Error: As array(); OVERFLOW (a longer text).
         """
-        memory = Text(initial, most_bytes)
+        memory = Text(initial, most_bytes, name)
         self._add(name, memory, lib.sluice_checkpoint_text(
             self._handle, c_text(name, "checkpoint"), memory._room, operator.index(most_bytes)))
         return memory
@@ -283,6 +285,7 @@ class Checkpoint(OneHandle):
         Raises:
             Error: As array().
         """
+        _refuse_mask(name, data)
         view = memoryview(data)
         if view.readonly or not view.c_contiguous:
             raise Error(Code.INVALID_ARGUMENT,
@@ -420,7 +423,20 @@ class Checkpoint(OneHandle):
         return f"<sluice.Checkpoint {self.path!r}>"
 
 
+def _refuse_mask(name: str, data: Any) -> None:
+    """Also of one without masked elements: they may be masked later."""
+    if isinstance(data, np.ma.MaskedArray):
+        raise Error(Code.INVALID_ARGUMENT,
+                    f"checkpoint: {name}: it is a masked array, whose mask would be lost: register "
+                    "its data and its mask, as two arrays")
+
+
+def _type_of(name: str, memory: np.ndarray) -> int:
+    return type_of(memory.dtype, f"checkpoint: {name}: ")
+
+
 def _writable(name: str, data: Any) -> np.ndarray:
+    _refuse_mask(name, data)
     if not isinstance(data, np.ndarray) or not data.flags.writeable:
         raise Error(Code.INVALID_ARGUMENT,
                     f"checkpoint: {name}: restore() writes into it: give a numpy array that is "

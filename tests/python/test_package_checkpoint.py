@@ -194,6 +194,9 @@ def test_mistakes_are_errors(tmp_path):
             state.array("x", np.broadcast_to(1.0, 3))
         with fails(Code.TYPE_MISMATCH, "x", ">f8"):
             state.array("x", np.zeros(3, ">f8"))
+        for kind in ("O", "M8[s]", np.longdouble):
+            with fails(Code.TYPE_MISMATCH, "checkpoint: x: ", "has no Sluice type"):
+                state.array("x", np.zeros(3, kind))
         for shape, start in (((3, 5), None), ((), None), (3, (0, 0)), ((3, 5), (0, 0))):
             with fails(Code.INVALID_ARGUMENT, "x", "shape (3,)", "needs 1 number"):
                 state.array("x", np.zeros(3), shape, start)
@@ -208,8 +211,10 @@ def test_mistakes_are_errors(tmp_path):
         with fails(Code.BAD_NAME, "checkpoint"):
             state.value("checkpoint/number", 1)
         note = state.text("note", "", 4)
-        with fails(Code.OVERFLOW, "room for 4"):
+        with fails(Code.OVERFLOW, "checkpoint: note: ", "room for 4"):
             note.value = "five!"
+        with fails(Code.OVERFLOW, "checkpoint: words: ", "room for 2"):
+            state.text("words", "long", 2)
         with fails(Code.OUT_OF_BOUNDS, "x", "outside"):
             state.array("x", np.zeros(4), shape=9, start=(6,))
         with fails(Code.OUT_OF_BOUNDS, "x", "row 4 of 4"):
@@ -228,6 +233,16 @@ def test_mistakes_are_errors(tmp_path):
         with sluice.Checkpoint(tmp_path / "none" / "state.h5", stop_on_failed_save=True) as state:
             state.value("x", 1)
             state.save(0)
+
+
+def test_a_mask_is_not_dropped(tmp_path):
+    with sluice.Checkpoint(tmp_path / "state.h5") as state:
+        for values in (np.ma.masked_less(np.arange(3.0), 1), np.ma.zeros(3)):
+            for register in (lambda v: state.array("x", v), lambda v: state.bytes("x", v),
+                             lambda v: state.rows("x", [0, 1, 2], v, (3,)),
+                             lambda v: state.value("x", v[0:1].reshape(()))):
+                with fails(Code.INVALID_ARGUMENT, "checkpoint: x: ", "mask"):
+                    register(values)
 
 
 def test_signals_end_a_run(tmp_path):
