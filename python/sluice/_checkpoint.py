@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import operator
 import os
-from typing import Any, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -158,11 +160,15 @@ class Checkpoint(OneHandle):
             "incremental": int(incremental)})
         place = ffi.new("sluice_checkpoint**")
         name = c_text(os.fsencode(self.path), "path")
-        if is_alone(comm, self.path, "w"):
-            check_open(lib.sluice_checkpoint_open_serial(name, asked, place), self.path)
-        else:
-            check_open(lib.sluice_checkpoint_open_f(fortran_handle(comm), name, asked, place),
-                       self.path)
+        alone = is_alone(comm, self.path, "w")
+        try:
+            if alone:
+                check_open(lib.sluice_checkpoint_open_serial(name, asked, place), self.path)
+            else:
+                check_open(lib.sluice_checkpoint_open_f(fortran_handle(comm), name, asked, place),
+                           self.path)
+        except Error as error:
+            raise _with_keyword(error, options) from None
         self._handle = place[0]
 
     # -- what the state is ------------------------------------------------------------------------
@@ -421,6 +427,17 @@ class Checkpoint(OneHandle):
 
     def __repr__(self) -> str:
         return f"<sluice.Checkpoint {self.path!r}>"
+
+
+def _with_keyword(error: Error, options: Iterable[str]) -> Error:
+    """The library knows the options of files, and not the arguments of Checkpoint."""
+    own = [name for name in inspect.signature(Checkpoint).parameters if name != "options"]
+    for name in options:
+        text, unknown, _ = str(error).partition(f"there is no option \"{name}\": ")
+        near = difflib.get_close_matches(name, own, 1, 0.75)
+        if unknown and near:
+            return Error(error.code, f"{text}{unknown}did you mean {near[0]}?")
+    return error
 
 
 def _refuse_mask(name: str, data: Any) -> None:

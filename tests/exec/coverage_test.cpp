@@ -78,6 +78,16 @@ Decomposition random_decomposition(test::Random& random, int ranks,
   return blocks;
 }
 
+std::string advice_on(const model::Overlap& overlap) {
+  if (overlap.common.start.empty()) {
+    return ": it is one value, without dimensions: put it on one rank only";
+  }
+  return overlap.first.box == overlap.second.box
+             ? ": each element is put once: put it on one rank only, or each rank's part at its "
+               "own start (in Python put() takes shape= and start=)"
+             : "";
+}
+
 /// The report of one rank that knew all blocks.
 Outcome expected_of(const std::vector<VariableShape>& variables, const Decomposition& blocks) {
   const auto block_text = [](const OwnedBox& block) {
@@ -86,7 +96,8 @@ Outcome expected_of(const std::vector<VariableShape>& variables, const Decomposi
   if (const auto overlap = model::find_overlap(blocks)) {
     return {Code::overlap,
             variables[overlap->first.variable].name + ": " + block_text(overlap->first) + " and " +
-                block_text(overlap->second) + " both cover " + overlap->common.text(),
+                block_text(overlap->second) + " both cover " + overlap->common.text() +
+                advice_on(*overlap),
             overlap->first.rank};
   }
   for (std::size_t v = 0; v < variables.size(); ++v) {

@@ -227,6 +227,10 @@ def test_mistakes_are_errors(tmp_path):
         state.__exit__(ValueError, None, None)
     with fails(Code.INVALID_ARGUMENT, "interval_s"):
         sluice.Checkpoint(path, interval_s=-1)
+    with fails(Code.INVALID_ARGUMENT, 'no option "intervall": did you mean interval_s?'):
+        sluice.Checkpoint(path, intervall=2)
+    with fails(Code.INVALID_ARGUMENT, 'no option "stratgy": did you mean strategy?'):
+        sluice.Checkpoint(path, stratgy="serial")
     with fails(Code.INVALID_ARGUMENT, "keep_last"):
         sluice.Checkpoint(path, keep_last=3)
     with fails(Code.IO) if os.geteuid() else pytest.raises(sluice.Error):

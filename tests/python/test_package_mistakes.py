@@ -176,6 +176,7 @@ MASKED = np.ma.masked_equal(np.ones(10), 1)
     (lambda out: out.define("y", float, (4,), dimensions=()), Code.INVALID_ARGUMENT, "dimensions"),
     (lambda out: out.define("y", float, (1, 2, 3), dimensions="lat"), Code.INVALID_ARGUMENT,
      "dimensions 'lat' is one name for shape (1, 2, 3)"),
+    (lambda out: out.define("y", float, 9 * (1,)), Code.INVALID_ARGUMENT, "there are 0 to 8"),
     (lambda out: out.define("y", float, (4,), fill=[1, 2]), Code.INVALID_ARGUMENT, "one value"),
     (lambda out: out.define("y", int, 4, partial=True, fill=0.5), Code.INVALID_ARGUMENT, "fill"),
     (lambda out: out.define("y", object), Code.TYPE_MISMATCH, "object"),

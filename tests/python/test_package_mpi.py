@@ -112,6 +112,25 @@ def test_an_exception_on_one_rank_fails_the_step_of_all(folder):
         assert out.steps == 2
 
 
+@pytest.mark.skipif(RANKS == 1, reason="nobody else is there")
+def test_what_every_rank_put_has_a_remedy(folder):
+    for value, word in ((1.0, "put it on one rank only"), (np.ones(4), "shape= and start=")):
+        with sluice.open(folder / "all.h5", "w", comm=COMM, **QUICK) as out:
+            out.put("mass", value)
+            with pytest.raises(sluice.Error, match=word):
+                out.flush()
+
+
+@pytest.mark.skipif(RANKS == 1, reason="nobody else is there")
+def test_an_attribute_of_one_rank_has_a_remedy(folder):
+    with sluice.open(folder / "one.h5", "w", comm=COMM, **QUICK) as out:
+        if RANK == 0:
+            out.attrs["date"] = "today"
+        out.put("h", np.ones(1), (RANKS,), (RANK,))
+        with pytest.raises(sluice.Error, match="sets the same attributes"):
+            out.flush()
+
+
 @pytest.mark.parametrize("mistake, word", [
     (lambda out: out.put("x", mine(0), start=(RANK * EACH + 0.5, 0)), "TypeError"),
     (lambda out: out.put("x", mine(0), start=(0,)), "start"),

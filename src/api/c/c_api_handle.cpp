@@ -161,7 +161,9 @@ sluice_type code_of_type(const Type& type) noexcept {
 
 void refuse_dims(int rank, const std::int64_t* numbers, const std::string& what) {
   if (rank < 0 || rank > model::max_rank) {
-    throw Error(Code::invalid_argument, what + ": " + std::to_string(rank) + " dimensions");
+    throw Error(Code::invalid_argument, what + ": " + std::to_string(rank) +
+                                            " dimensions: there are 0 to " +
+                                            std::to_string(model::max_rank));
   }
   require(numbers, what.c_str());
   const auto* bad = std::find_if(numbers, numbers + rank, [](std::int64_t n) { return n < 0; });

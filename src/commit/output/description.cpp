@@ -117,6 +117,11 @@ std::string fill_text(const model::Definition& d) {
   return "with fill " + (d.fill.empty() ? "zero" : model::value_text(d.fill.data(), d.type));
 }
 
+/// Of definitions and of attributes: where one rank has the one, another one has the other.
+constexpr const char* alike_advice =
+    "every rank defines the same variables and sets the same attributes, in the same order (in "
+    "Python a put of a new name defines it, also one of 0 elements)";
+
 exec::Said said_of(const model::Definition& d) {
   std::string dimensions;
   for (const std::string& name : d.dimensions) {
@@ -128,8 +133,7 @@ exec::Said said_of(const model::Definition& d) {
            fill_text(d), "with dimensions (" + dimensions + ")", "with chunk " + d.chunk.text(),
            d.varying ? "as varying" : "as not varying",
            d.compress.empty() ? "without compress" : "with compress " + d.compress},
-          "every rank defines the same variables in the same order (in Python a put of a new name "
-          "does, also one of 0 elements)"};
+          alike_advice};
 }
 
 /// What `again` says of the variable `known`, whose own is taken where `again` leaves it open.
@@ -284,7 +288,8 @@ exec::Said said_of(const model::Attribute& attribute) {
   static_assert(std::size(kinds) == std::variant_size_v<model::AttributeValue>);
   return {"set the attribute " + attribute.name +
               (attribute.owner.empty() ? "" : " of " + attribute.owner),
-          {kinds[attribute.value.index()]}};
+          {kinds[attribute.value.index()]},
+          alike_advice};
 }
 
 }  // namespace

@@ -238,6 +238,18 @@ Findings search(const Transport& transport, std::span<const VariableShape> varia
 
 // -- reports --------------------------------------------------------------------------------------
 
+/// What to do about the common mistake: every rank put all of it.
+const char* overlap_advice(const model::Overlap& overlap) {
+  if (overlap.common.start.empty()) {
+    return ": it is one value, without dimensions: put it on one rank only";
+  }
+  if (overlap.first.box == overlap.second.box) {
+    return ": each element is put once: put it on one rank only, or each rank's part at its own "
+           "start (in Python put() takes shape= and start=)";
+  }
+  return "";
+}
+
 [[noreturn]] void throw_overlap(Transport& transport, std::span<const VariableShape> variables,
                                 const std::optional<model::Overlap>& mine) {
   ByteWriter writer;
@@ -257,7 +269,8 @@ Findings search(const Transport& transport, std::span<const VariableShape> varia
   };
   throw Error(Code::overlap,
               variables[overlap.first.variable].name + ": " + block_text(overlap.first) + " and " +
-                  block_text(overlap.second) + " both cover " + overlap.common.text(),
+                  block_text(overlap.second) + " both cover " + overlap.common.text() +
+                  overlap_advice(overlap),
               overlap.first.rank);
 }
 
