@@ -6,8 +6,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <utility>
 
 #include "codec/quantise.hpp"
+#include "commit/read/rows_by_step.hpp"
 #include "compare/stored.hpp"
 #include "help.hpp"
 #include "layout/formats/formats.hpp"
@@ -301,11 +303,12 @@ int ls(const Context& context, const LsOptions& options) {
     layout::show_owners(catalog.variables(), contents.attributes);
     contents.variables = catalog.variables();
     contents.rows.clear();
+    auto rows = commit::rows_by_step(context.storage, options.file, catalog);
     for (std::uint32_t v = 0; v < contents.variables.size(); ++v) {
       model::Definition& d = contents.variables[v].definition;
       d.name = layout::shown_name(catalog.variables()[v]);
       if (d.varying) {
-        contents.rows[d.name] = catalog.rows_by_step(v);
+        contents.rows[d.name] = std::move(rows[v]);
       }
     }
   });

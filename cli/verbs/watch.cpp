@@ -9,10 +9,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <thread>
 #include <unistd.h>
 
 #include "commit/publish/recovery.hpp"
+#include "commit/read/rows_by_step.hpp"
 #include "compare/stored.hpp"
 #include "help.hpp"
 #include "layout/formats/formats.hpp"
@@ -45,13 +47,14 @@ struct SeenStep {
 };
 
 /// Bytes of one step in all variables that have steps.
-void add_bytes(Catalog& catalog, std::vector<SeenStep>& steps) {
+void add_bytes(const Catalog& catalog, std::span<const std::vector<std::uint64_t>> rows_by_step,
+               std::vector<SeenStep>& steps) {
   for (std::uint32_t v = 0; v < catalog.variables().size(); ++v) {
     const model::Definition& d = catalog.variables()[v].definition;
     if (!d.stepped) {
       continue;
     }
-    const auto rows = catalog.rows_by_step(v);  // empty unless it varies
+    const auto& rows = rows_by_step[v];  // empty unless it varies
     for (std::uint64_t step = 0; step < steps.size(); ++step) {
       const bool varies = step < rows.size() && d.shape.rank() != 0 && d.shape[0] != 0;
       const std::uint64_t whole = d.bytes_per_step();
@@ -74,7 +77,7 @@ std::vector<SeenStep> look(storage::Storage& storage, const std::string& path) {
       }
     }
     steps.resize(catalog->steps());  // some formats have no log, and other programs write none
-    add_bytes(*catalog, steps);
+    add_bytes(*catalog, commit::rows_by_step(storage, path, *catalog), steps);
   });
   catalog.reset();  // before the file that it reads from
   return steps;

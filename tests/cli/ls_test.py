@@ -1,5 +1,6 @@
 """sluice ls: what it shows is what h5py finds, of files by Sluice and by others."""
 
+import glob
 import json
 import os
 import unittest
@@ -173,6 +174,15 @@ class Ls(unittest.TestCase):
         sizes = [os.path.getsize(path(part["path"])) for part in told["parts"]]
         self.assertEqual([part["bytes"] for part in told["parts"]], sizes)
         self.assertEqual(told["bytes"], os.path.getsize(path("set.h5")) + sum(sizes))
+
+    def test_lengths_that_are_still_in_the_journals_of_parts(self):
+        """After a crash, or between two steps of a run: the part itself has no p_length yet."""
+        self.assertTrue(glob.glob(path("interrupted.h5.parts/*.sluice-journal")))
+        result = sluice("ls", "interrupted.h5", "--json")
+        self.assertEqual((result.returncode, result.stderr), (FINE, ""))
+        rows = {v["name"]: v["rows"] for v in json.loads(result.stdout)["variables"]}
+        self.assertEqual(rows["p"], [3, 6, 9, 12])
+        self.assertRegex(sluice("ls", "interrupted.h5").stdout, r"\np +float64 +3\.\.12 ")
 
     def test_says_it_once_under_mpirun(self):
         self.assertEqual(sluice("ls", "spins.h5", ranks=3).stdout, sluice("ls", "spins.h5").stdout)

@@ -1,16 +1,20 @@
 // Creates the files for the tests of the command: make_files FOLDER. On virtual ranks of one
 // process, so that they contain blocks of several ranks and their checksums.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "api/file/file_impl.hpp"
 #include "api/records/records_impl.hpp"
+#include "commit/publish/journal.hpp"
 #include "sluice/records.hpp"
 #include "support/local_transport.hpp"
+#include "support/part_paths.hpp"
 
 namespace {
 
@@ -237,6 +241,47 @@ void make_set(const std::string& path) {
        {.strategy = "file-per-process"});
 }
 
+/// interrupted: a set whose rows vary, as a crash leaves it: the name of the dataset of the lengths
+/// is not in a part yet, only in its journal.
+void make_interrupted(const std::string& path) {
+  make(path,
+       [&](File& file, int rank) {
+         const auto p = file.define<double>("p", {1ULL << 40}, {.steps = true, .varying = true});
+         for (std::uint64_t step = 0; step < steps; ++step) {
+           const std::vector<double> values(step + static_cast<std::uint64_t>(rank), 0.5);
+           auto writing = file.begin_step();
+           writing.put_joined(p, values.data(), values.size());
+           writing.end();
+         }
+       },
+       {.strategy = "file-per-process"});
+  const auto storage = sluice::storage::make("posix");
+  for (const std::string& part : sluice::test::part_paths(*storage, path)) {
+    const auto file = storage->open(part, sluice::storage::Access::read_write);
+    std::vector<std::byte> bytes(file->size());
+    bytes.resize(file->read(0, bytes));
+    const auto name = std::as_bytes(std::span("p_length", 8));
+    sluice::commit::Journal journal;
+    journal.commit = steps + 1;
+    journal.end = bytes.size();
+    journal.modified_ns = file->modified_ns();
+    const std::vector<std::byte> before(name.size());
+    for (auto at = bytes.begin();; ++at) {
+      at = std::search(at, bytes.end(), name.begin(), name.end());
+      if (at == bytes.end()) {
+        break;
+      }
+      const auto offset = static_cast<std::uint64_t>(at - bytes.begin());
+      journal.runs.push_back({offset, before, {name.begin(), name.end()}, 0});
+      file->write(offset, before);
+    }
+    if (!journal.runs.empty()) {  // one part has all the lengths
+      storage->open(sluice::commit::journal_path(part), sluice::storage::Access::create)
+          ->write(0, journal.to_bytes());
+    }
+  }
+}
+
 /// groups: two groups of records of three ranks.
 void make_groups(const std::string& path) {
   const auto storage = sluice::storage::make("posix");
@@ -308,6 +353,7 @@ int main(int argc, char** argv) {
   make_varying(folder + "/varying.h5", 0);
   make_varying(folder + "/longer.h5", 3);
   make_set(folder + "/set.h5");
+  make_interrupted(folder + "/interrupted.h5");
   make_groups(folder + "/groups.rec");
   make_continued(folder + "/continued.rec");
   return 0;

@@ -56,6 +56,12 @@ class Watching(unittest.TestCase):
         self.assertRegex(lines[2], r"^step 1  time 0\.5  23\.4 KiB  after [\d.]+ m?s$")
         self.assertEqual(sluice("watch", target, "--until", 3).stdout.splitlines(), lines[:1])
 
+    def test_a_set_whose_lengths_are_still_in_the_journals_of_its_parts(self):
+        result = sluice("watch", "interrupted.h5", "--all", "--until", 4, "--json")
+        self.assertEqual((result.returncode, result.stderr), (FINE, ""))
+        steps = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual([step["bytes"] for step in steps], [8 * (n + 1) for n in (3, 6, 9, 12)])
+
     def test_formats_without_a_log_of_commits(self):
         """Steps are those that a reader sees; when each was committed is not known."""
         trajectory = new_path(".dcd")

@@ -47,14 +47,7 @@ std::unique_ptr<PartsInput> Input::open_parts(NeededParts needed) {
       continue;
     }
     auto message = exec::on_root(file_.transport, [&](model::ByteWriter& out) {
-      const std::uint32_t lengths = find(layout::length_name(d.name));
-      std::vector<std::uint64_t> rows(steps());
-      for (std::uint64_t step = 0; step < steps(); ++step) {
-        auto* into = reinterpret_cast<std::byte*>(&rows[step]);
-        parts->get(variables()[lengths],
-                   {lengths, step, {}, {into, type_of<std::uint64_t>(), {}, {}}});
-      }
-      out.put(rows);
+      out.put(parts->rows(variables()[find(layout::length_name(d.name))], steps()));
     });
     file_.view.set_rows(v, message.get_vector<std::uint64_t>());
   }

@@ -136,6 +136,15 @@ void PartsInput::get(const InputVariable& variable, const GetRequest& request) {
   }
 }
 
+std::vector<std::uint64_t> PartsInput::rows(const InputVariable& lengths, std::uint64_t steps) {
+  std::vector<std::uint64_t> rows(steps);
+  for (std::uint64_t step = 0; step < steps; ++step) {
+    auto* into = reinterpret_cast<std::byte*>(&rows[step]);
+    get(lengths, {lengths.catalog_index, step, {}, {into, type_of<std::uint64_t>(), {}, {}}});
+  }
+  return rows;
+}
+
 Error PartsInput::naming_index(const Error& e, const InputVariable& variable,
                                std::uint64_t step) const {
   const model::Definition& definition = variable.definition;

@@ -43,6 +43,9 @@ class PartsInput {
   /// Local. A request for a variable of the set; the box is inside its shape. Errors name the
   /// index, the variable and the step.
   void get(const InputVariable& variable, const GetRequest& request);
+  /// Local. The rows of each of the first `steps` steps of a varying variable, whose companion is
+  /// `lengths`.
+  std::vector<std::uint64_t> rows(const InputVariable& lengths, std::uint64_t steps);
   /// Collective over `transport`, which is always the same. As get(); what is in one dataset of one
   /// part is read as from an ordinary file: one rank reads the metadata of the part, and bytes that
   /// several want are read once. `region`: contains the boxes of all ranks, and is not empty. Every
