@@ -42,6 +42,7 @@ module sluice_checkpoints
   type :: sluice_checkpoint
     private
     type(c_ptr) :: handle = c_null_ptr
+    character(len=:), allocatable :: path !< of the last one that was opened
   contains
     procedure, private :: open_f08, open_integer, open_serial, array_32, array_64, rows_32, rows_64
     !> Opens the checkpoints of one file, which need not be there. Collective over `comm`.
@@ -223,7 +224,8 @@ contains
     folder = c_text(scratch)
     asked = options_of(lines, folder, keep, stop_on_failed_save, interval_s, interval_calls, &
       failure_interval_s, end_time_s, margin_s, signals, incremental)
-    call conclude(lib_open(int(comm, c_int), c_text(path), asked, self%handle), stat, errmsg)
+    call take(self, path, lib_open(int(comm, c_int), c_text(path), asked, self%handle), stat, &
+      errmsg)
   end subroutine
 
   subroutine open_f08(self, path, comm, keep, stop_on_failed_save, interval_s, interval_calls, &
@@ -261,7 +263,7 @@ contains
     folder = c_text(scratch)
     asked = options_of(lines, folder, keep, stop_on_failed_save, interval_s, interval_calls, &
       failure_interval_s, end_time_s, margin_s, signals, incremental)
-    call conclude(lib_open_serial(c_text(path), asked, self%handle), stat, errmsg)
+    call take(self, path, lib_open_serial(c_text(path), asked, self%handle), stat, errmsg)
   end subroutine
 
   !> Registers this rank's part of an array of all ranks, by its place. Local. The parts do not
@@ -291,7 +293,7 @@ contains
     else
       code = lib_array(self%handle, c_text(name), data, none, -1, none, -1)
     end if
-    call conclude_data(code, stat, errmsg)
+    call conclude_data(self, code, stat, errmsg)
   end subroutine
 
   subroutine array_32(self, name, data, shape, start, stat, errmsg)
@@ -311,8 +313,8 @@ contains
       starts = min(size(start), most_dimensions)
       wide_start(:starts) = start(:starts)
     end if
-    call conclude_data(lib_array(self%handle, c_text(name), data, wide, dims, wide_start, starts), &
-      stat, errmsg)
+    call conclude_data(self, lib_array(self%handle, c_text(name), data, wide, dims, wide_start, &
+      starts), stat, errmsg)
   end subroutine
 
   !> Registers rows of an array of all ranks, by global index. Local. Each row belongs to exactly
@@ -330,8 +332,8 @@ contains
     integer(int64), intent(in) :: ids(:), shape(:)
     integer, intent(out), optional :: stat
     class(*), intent(inout), optional :: errmsg
-    call conclude_data(lib_rows(self%handle, c_text(name), data, shape, size(shape), ids - 1, &
-      size(ids, kind=int64)), stat, errmsg)
+    call conclude_data(self, lib_rows(self%handle, c_text(name), data, shape, size(shape), &
+      ids - 1, size(ids, kind=int64)), stat, errmsg)
   end subroutine
 
   subroutine rows_32(self, name, ids, data, shape, stat, errmsg)
@@ -341,8 +343,8 @@ contains
     integer(int32), intent(in) :: ids(:), shape(:)
     integer, intent(out), optional :: stat
     class(*), intent(inout), optional :: errmsg
-    call conclude_data(lib_rows(self%handle, c_text(name), data, int(shape, int64), size(shape), &
-      int(ids, int64) - 1, size(ids, kind=int64)), stat, errmsg)
+    call conclude_data(self, lib_rows(self%handle, c_text(name), data, int(shape, int64), &
+      size(shape), int(ids, int64) - 1, size(ids, kind=int64)), stat, errmsg)
   end subroutine
 
   !> Registers one value that is alike on every rank; rank 0's is saved. Local.
@@ -356,7 +358,7 @@ contains
     type(*), dimension(..), intent(inout), asynchronous, target :: value
     integer, intent(out), optional :: stat
     class(*), intent(inout), optional :: errmsg
-    call conclude_data(lib_value(self%handle, c_text(name), value), stat, errmsg)
+    call conclude_data(self, lib_value(self%handle, c_text(name), value), stat, errmsg)
   end subroutine
 
   !> Registers a text that is alike on every rank; rank 0's is saved. Local. Blanks at its end are
@@ -371,8 +373,8 @@ contains
     character(len=*), intent(inout), asynchronous, target :: text
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    call conclude(lib_text_of(self%handle, c_text(name), c_loc(text), int(len(text), int64)), &
-      stat, errmsg)
+    call conclude(self, lib_text_of(self%handle, c_text(name), c_loc(text), &
+      int(len(text), int64)), stat, errmsg)
   end subroutine
 
   !> Registers bytes of this rank, such as the state of a random generator. Local.
@@ -392,7 +394,7 @@ contains
     integer(c_int32_t) :: keep
     keep = 0
     if (present(keep_on_other_ranks)) keep = merge(1, 0, keep_on_other_ranks)
-    call conclude_data(lib_bytes(self%handle, c_text(name), data, keep), stat, errmsg)
+    call conclude_data(self, lib_bytes(self%handle, c_text(name), data, keep), stat, errmsg)
   end subroutine
 
   !> Brings the newest good checkpoint back into the registered memory. Collective; once, before the
@@ -428,7 +430,7 @@ contains
       why = ""
       if (code == 0) why = f_text(taken%why)
     end if
-    call conclude(code, stat, errmsg)
+    call conclude(self, code, stat, errmsg)
   end subroutine
 
   !> Saves a checkpoint. Collective. It returns when the checkpoint is on stable storage (with
@@ -471,7 +473,7 @@ contains
       lost = ""
       if (code == 0) lost = f_text(done%lost)
     end if
-    call conclude(code, stat, errmsg)
+    call conclude(self, code, stat, errmsg)
   end subroutine
 
   !> Whether a checkpoint is due; the same on every rank. Collective; call it once a step. From the
@@ -483,7 +485,7 @@ contains
     character(len=*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: yes
     yes = 0
-    call conclude(lib_due(self%handle, yes), stat, errmsg)
+    call conclude(self, lib_due(self%handle, yes), stat, errmsg)
     due = yes /= 0
   end function
 
@@ -494,7 +496,7 @@ contains
     character(len=*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: yes
     yes = 0
-    call conclude(lib_ending(self%handle, yes), stat, errmsg)
+    call conclude(self, lib_ending(self%handle, yes), stat, errmsg)
     ending = yes /= 0
   end function
 
@@ -515,7 +517,7 @@ contains
     yes = 0
     code = lib_drain(self%handle, seconds, yes)
     if (present(all)) all = yes /= 0
-    call conclude(code, stat, errmsg)
+    call conclude(self, code, stat, errmsg)
   end subroutine
 
   !> Closes the file, and gives the program its signals back. Collective.
@@ -526,9 +528,10 @@ contains
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
     type(c_ptr) :: handle
+    if (is_away(self, stat, errmsg)) return
     handle = self%handle
     self%handle = c_null_ptr
-    call conclude(lib_close(handle), stat, errmsg)
+    call finish(c_null_ptr, lib_close(handle), stat, errmsg)
   end subroutine
 
   ! -- inside --
@@ -564,25 +567,54 @@ contains
     if (present(margin_s)) asked%margin_s = margin_s
   end function
 
-  subroutine conclude(code, stat, errmsg)
+  !> What an open gave, in self%handle.
+  subroutine take(self, path, code, stat, errmsg)
+    class(sluice_checkpoint), intent(inout) :: self
+    character(len=*), intent(in) :: path
     integer(c_int), intent(in) :: code
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
+    if (code == 0) self%path = trim(path)
     call finish(c_null_ptr, code, stat, errmsg)
   end subroutine
 
+  !> True, and the error said, where there is no checkpoint. The library, which was given none, says
+  !> only that.
+  logical function is_away(self, stat, errmsg)
+    class(sluice_checkpoint), intent(in) :: self
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    is_away = .not. c_associated(self%handle)
+    if (.not. is_away) return
+    if (allocated(self%path)) then
+      call fail(wrong_state, self%path // ": is closed already", stat, errmsg)
+    else
+      call fail(wrong_state, "this sluice_checkpoint was never opened", stat, errmsg)
+    end if
+  end function
+
+  !> Sets stat and errmsg by the code of a call, or stops.
+  subroutine conclude(self, code, stat, errmsg)
+    class(sluice_checkpoint), intent(in) :: self
+    integer(c_int), intent(in) :: code
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    if (.not. is_away(self, stat, errmsg)) call finish(c_null_ptr, code, stat, errmsg)
+  end subroutine
+
   !> conclude with an errmsg that is a character of any length.
-  subroutine conclude_data(code, stat, errmsg)
+  subroutine conclude_data(self, code, stat, errmsg)
+    class(sluice_checkpoint), intent(in) :: self
     integer(c_int), intent(in) :: code
     integer, intent(out), optional :: stat
     class(*), intent(inout), optional :: errmsg
     character(len=1000) :: message
     if (.not. present(errmsg)) then
-      call finish(c_null_ptr, code, stat)
+      call conclude(self, code, stat)
       return
     end if
     message = ""
-    call finish(c_null_ptr, code, stat, message)
+    call conclude(self, code, stat, message)
     if (code == 0) return
     select type (errmsg)
     type is (character(len=*))

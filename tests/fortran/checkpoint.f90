@@ -18,6 +18,7 @@ program checkpoint
   call save_some()
   call restore_them()
   call make_mistakes()
+  call use_what_is_not_open()
   call MPI_Allreduce(MPI_IN_PLACE, failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
   call MPI_Finalize()
   if (failures /= 0) error stop "checkpoint: failed"
@@ -159,8 +160,29 @@ contains
     call state%restore(stat=code, errmsg=message)
     call require(code == 20 .and. index(message, "velocity") > 0, "restore: " // trim(message))
     call state%close()
+  end subroutine
+
+  subroutine use_what_is_not_open()
+    type(sluice_checkpoint) :: state
+    real(real64), target :: x(10)
+    integer :: code
+    character(len=300) :: message
+    character(len=*), parameter :: never = "this sluice_checkpoint was never opened"
     call state%save(time=0.0_real64, stat=code, errmsg=message)
-    call require(code == 10 .and. index(message, "NULL") > 0, "closed: " // trim(message))
+    call require(code == 19 .and. message == never, "never: " // trim(message))
+    call state%array("x", x, stat=code, errmsg=message)
+    call require(code == 19 .and. message == never, "array, never: " // trim(message))
+    call state%open(trim(path), MPI_COMM_WORLD)
+    call state%close()
+    call state%save(time=0.0_real64, stat=code, errmsg=message)
+    call require(code == 19 .and. message == trim(path) // ": is closed already", &
+      "save: " // trim(message))
+    call state%array("x", x, stat=code, errmsg=message)
+    call require(code == 19 .and. message == trim(path) // ": is closed already", &
+      "array: " // trim(message))
+    call state%close(stat=code, errmsg=message)
+    call require(code == 19 .and. message == trim(path) // ": is closed already", &
+      "close: " // trim(message))
   end subroutine
 
   subroutine give_bytes_of_unknown_size(state, pairs, code, message)
