@@ -126,6 +126,12 @@ module sluice_checkpoints
       type(open_options), intent(in) :: options
       type(c_ptr), intent(out) :: handle
     end function
+    integer(c_int) function lib_count_from(handle, first) &
+        bind(c, name="sluice_checkpoint_count_from")
+      import
+      type(c_ptr), value :: handle
+      integer(c_int32_t), value :: first
+    end function
     integer(c_int) function lib_array(handle, name, data, shape, dims, start, starts) &
         bind(c, name="sluice_fortran_checkpoint_array")
       import
@@ -574,7 +580,11 @@ contains
     integer(c_int), intent(in) :: code
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    if (code == 0) self%path = trim(path)
+    integer(c_int) :: ignored
+    if (code == 0) then
+      self%path = trim(path)
+      ignored = lib_count_from(self%handle, 1_c_int32_t)
+    end if
     call finish(c_null_ptr, code, stat, errmsg)
   end subroutine
 

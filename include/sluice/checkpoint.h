@@ -313,6 +313,13 @@ SLUICE_API int sluice_checkpoint_ending(sluice_checkpoint* checkpoint, int32_t* 
  * @param all         receives 1 where all of it is there, else 0; may be NULL
  * @return SLUICE_OK, or the failure of the checkpoint */
 SLUICE_API int sluice_checkpoint_drain(sluice_checkpoint* checkpoint, double seconds, int32_t* all);
+/** Sets from which number on messages count steps, rows and elements.
+ *
+ * Local. For bindings. Arguments, and the numbers of checkpoints, are not affected.
+ * @param checkpoint  an open checkpoint
+ * @param first       0 (as at the start), or 1 for languages that count so
+ * @return SLUICE_OK */
+SLUICE_API int sluice_checkpoint_count_from(sluice_checkpoint* checkpoint, int32_t first);
 /** Closes the file, and gives the program its signals back.
  *
  * Collective. The handle stays until sluice_checkpoint_free().

@@ -19,6 +19,7 @@ program checkpoint
   call restore_them()
   call make_mistakes()
   call use_what_is_not_open()
+  call count_from_one()
   call MPI_Allreduce(MPI_IN_PLACE, failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
   call MPI_Finalize()
   if (failures /= 0) error stop "checkpoint: failed"
@@ -183,6 +184,28 @@ contains
     call state%close(stat=code, errmsg=message)
     call require(code == 19 .and. message == trim(path) // ": is closed already", &
       "close: " // trim(message))
+  end subroutine
+
+  !> What save says of places, and restore of steps, counts from 1.
+  subroutine count_from_one()
+    type(sluice_checkpoint) :: state
+    real(real64), target :: x(3, 2)
+    character(len=:), allocatable :: why
+    character(len=300) :: message
+    integer :: number, code
+    x = rank
+    call state%open(trim(path) // ".overlap.h5", MPI_COMM_WORLD, options='log = "off"')
+    call state%array("x", x, shape=[3, 2 * ranks + 1], start=[1, 1])
+    call state%save(time=0.0_real64, number=number, why=why)
+    call require(number == 0, "a hole or an overlap is no checkpoint")
+    if (ranks > 1) then
+      call require(index(why, "(1, 1)") > 0 .and. index(why, "(0, 0)") == 0, "overlap: " // why)
+    else
+      call require(index(why, "(3, 1)") > 0, "hole: " // why)
+    end if
+    call state%rows("rows", [4], x(:, 1:1), shape=[3, 3], stat=code, errmsg=message)
+    call require(code == 11 .and. index(message, "row 4 of 3") > 0, "row: " // trim(message))
+    call state%close(stat=code)
   end subroutine
 
   subroutine give_bytes_of_unknown_size(state, pairs, code, message)

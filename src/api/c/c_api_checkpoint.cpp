@@ -1,6 +1,7 @@
 // The C interface of checkpoints.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "api/c/c_api_handle.hpp"
 #include "api/c/c_api_session.hpp"
@@ -10,6 +11,7 @@
 #include "api/config/settings.hpp"
 #include "exec/transport/solo_transport.hpp"
 #include "model/coverage.hpp"
+#include "model/numbering.hpp"
 #include "sluice/checkpoint.h"
 
 using sluice::CheckpointOptions;
@@ -25,6 +27,7 @@ struct sluice_checkpoint {
   std::string kept;
   std::string why;
   std::string lost;
+  int first_number = 0;  ///< first number that messages use
 };
 
 namespace {
@@ -101,6 +104,13 @@ CheckpointImpl& impl_of(sluice_checkpoint* checkpoint) {
   return *checkpoint->impl;
 }
 
+/// guarded(), with messages that count as the program does.
+template <class Work>
+int counted(const sluice_checkpoint* checkpoint, Work&& work) noexcept {
+  const sluice::model::Numbering numbering(checkpoint == nullptr ? 0 : checkpoint->first_number);
+  return guarded(std::forward<Work>(work));
+}
+
 Shape shape_of(const sluice::model::Dims& dims) { return {dims.begin(), dims.end()}; }
 
 std::string what_of(const std::string& name) { return "checkpoint: " + name; }
@@ -168,8 +178,9 @@ std::vector<std::uint64_t> ids_of(const std::string& name, const Shape& shape, c
   for (std::uint64_t i = 0; i < count; ++i) {
     rows.push_back(count_of(ids[i], "a row's id"));
     if (!shape.empty() && rows.back() >= shape.front()) {
-      throw Error(Code::out_of_bounds, what_of(name) + ": row " + std::to_string(rows.back()) +
-                                           " of " + std::to_string(shape.front()));
+      throw Error(Code::out_of_bounds, what_of(name) + ": row " +
+                                           sluice::model::number_text(rows.back()) + " of " +
+                                           std::to_string(shape.front()));
     }
   }
   return rows;
@@ -235,7 +246,7 @@ int sluice_checkpoint_array(sluice_checkpoint* checkpoint, const char* name, slu
 int sluice_checkpoint_array_selection(sluice_checkpoint* checkpoint, const char* name,
                                       sluice_type type, void* data, int rank, const int64_t* shape,
                                       const sluice_selection* selection) {
-  return guarded([&] {
+  return counted(checkpoint, [&] {
     const std::string called = text_of(name, "name");
     const sluice::Type element = type_of_code(type, what_of(called).c_str());
     const Shape extents = shape_of(called, rank, shape);
@@ -250,7 +261,7 @@ int sluice_checkpoint_array_selection(sluice_checkpoint* checkpoint, const char*
 int sluice_checkpoint_rows(sluice_checkpoint* checkpoint, const char* name, sluice_type type,
                            void* data, int rank, const int64_t* shape, int64_t rows,
                            const int64_t* ids) {
-  return guarded([&] {
+  return counted(checkpoint, [&] {
     const std::string called = text_of(name, "name");
     const std::uint64_t count = count_of(rows, "rows");
     const Shape extents = shape_of(called, rank, shape);
@@ -269,7 +280,7 @@ int sluice_checkpoint_rows(sluice_checkpoint* checkpoint, const char* name, slui
 
 int sluice_checkpoint_value(sluice_checkpoint* checkpoint, const char* name, sluice_type type,
                             void* value) {
-  return guarded([&] {
+  return counted(checkpoint, [&] {
     const std::string called = text_of(name, "name");
     require(value, "the value");
     impl_of(checkpoint)
@@ -282,7 +293,7 @@ int sluice_checkpoint_value(sluice_checkpoint* checkpoint, const char* name, slu
 
 int sluice_checkpoint_text(sluice_checkpoint* checkpoint, const char* name, char* text,
                            int64_t capacity) {
-  return guarded([&] {
+  return counted(checkpoint, [&] {
     const std::string called = text_of(name, "name");
     require(text, "the text");
     impl_of(checkpoint)
@@ -295,7 +306,7 @@ int sluice_checkpoint_text(sluice_checkpoint* checkpoint, const char* name, char
 
 int sluice_checkpoint_bytes(sluice_checkpoint* checkpoint, const char* name, void* data,
                             int64_t bytes, int32_t keep_on_other_ranks) {
-  return guarded([&] {
+  return counted(checkpoint, [&] {
     const std::string called = text_of(name, "name");
     require(data, "the bytes");
     impl_of(checkpoint)
@@ -309,7 +320,7 @@ int sluice_checkpoint_bytes(sluice_checkpoint* checkpoint, const char* name, voi
 }
 
 int sluice_checkpoint_restore(sluice_checkpoint* checkpoint, sluice_restored* restored) {
-  return guarded([&] {
+  return counted(checkpoint, [&] {
     sluice_restored said = SLUICE_RESTORED_INIT;
     require_sized(restored, said);
     const sluice::Restored taken = impl_of(checkpoint).restore();
@@ -332,7 +343,7 @@ int sluice_checkpoint_restore(sluice_checkpoint* checkpoint, sluice_restored* re
 }
 
 int sluice_checkpoint_save(sluice_checkpoint* checkpoint, double time, sluice_saved* saved) {
-  return guarded([&] {
+  return counted(checkpoint, [&] {
     sluice_saved said = SLUICE_SAVED_INIT;
     require_sized(saved, said);
     const sluice::Saved done = impl_of(checkpoint).save(time);
@@ -347,7 +358,7 @@ int sluice_checkpoint_save(sluice_checkpoint* checkpoint, double time, sluice_sa
 }
 
 int sluice_checkpoint_due(sluice_checkpoint* checkpoint, int32_t* due) {
-  return guarded([&] {
+  return counted(checkpoint, [&] {
     const bool is_due = impl_of(checkpoint).due();
     require(due, "the place for the answer");  // behind the call that the other ranks wait for
     *due = is_due ? 1 : 0;
@@ -355,14 +366,14 @@ int sluice_checkpoint_due(sluice_checkpoint* checkpoint, int32_t* due) {
 }
 
 int sluice_checkpoint_ending(sluice_checkpoint* checkpoint, int32_t* ending) {
-  return guarded([&] {
+  return counted(checkpoint, [&] {
     require(ending, "the place for the answer");
     *ending = impl_of(checkpoint).ending() ? 1 : 0;
   });
 }
 
 int sluice_checkpoint_drain(sluice_checkpoint* checkpoint, double seconds, int32_t* all) {
-  return guarded([&] {
+  return counted(checkpoint, [&] {
     const bool drained = impl_of(checkpoint).drain(seconds);
     if (all != nullptr) {
       *all = drained ? 1 : 0;
@@ -371,7 +382,14 @@ int sluice_checkpoint_drain(sluice_checkpoint* checkpoint, double seconds, int32
 }
 
 int sluice_checkpoint_close(sluice_checkpoint* checkpoint) {
-  return guarded([&] { impl_of(checkpoint).close(); });
+  return counted(checkpoint, [&] { impl_of(checkpoint).close(); });
+}
+
+int sluice_checkpoint_count_from(sluice_checkpoint* checkpoint, int32_t first) {
+  return guarded([&] {
+    impl_of(checkpoint);
+    checkpoint->first_number = first;
+  });
 }
 
 void sluice_checkpoint_free(sluice_checkpoint* checkpoint) {
