@@ -44,7 +44,9 @@ module sluice_checkpoints
     type(c_ptr) :: handle = c_null_ptr
     character(len=:), allocatable :: path !< of the last one that was opened
   contains
-    procedure, private :: open_f08, open_integer, open_serial, array_32, array_64, rows_32, rows_64
+    procedure, private :: open_f08, open_integer, open_serial
+    procedure, private :: array_32, array_64, array_64_32, array_32_64
+    procedure, private :: rows_32, rows_64, rows_64_32, rows_32_64
     !> Opens the checkpoints of one file, which need not be there. Collective over `comm`.
     !>
     !> - `path`: the file, the same on every rank
@@ -73,8 +75,8 @@ module sluice_checkpoints
     !>   cannot keep the last few only), `mpi`, `wrong_state` (this sluice_checkpoint is open
     !>   already)
     generic, public :: open => open_f08, open_integer, open_serial
-    generic, public :: array => array_32, array_64
-    generic, public :: rows => rows_32, rows_64
+    generic, public :: array => array_32, array_64, array_64_32, array_32_64
+    generic, public :: rows => rows_32, rows_64, rows_64_32, rows_32_64
     procedure, public :: value => add_value
     procedure, public :: text => add_text
     procedure, public :: bytes => add_bytes
@@ -323,6 +325,30 @@ contains
       starts), stat, errmsg)
   end subroutine
 
+  subroutine array_64_32(self, name, data, shape, start, stat, errmsg)
+    class(sluice_checkpoint), intent(inout) :: self
+    character(len=*), intent(in) :: name
+    type(*), dimension(..), intent(inout), asynchronous, target :: data
+    integer(int64), intent(in) :: shape(:)
+    integer(int32), intent(in) :: start(:)
+    integer, intent(out), optional :: stat
+    class(*), intent(inout), optional :: errmsg
+    call conclude_data(self, lib_array(self%handle, c_text(name), data, shape, size(shape), &
+      int(start, int64), size(start)), stat, errmsg)
+  end subroutine
+
+  subroutine array_32_64(self, name, data, shape, start, stat, errmsg)
+    class(sluice_checkpoint), intent(inout) :: self
+    character(len=*), intent(in) :: name
+    type(*), dimension(..), intent(inout), asynchronous, target :: data
+    integer(int32), intent(in) :: shape(:)
+    integer(int64), intent(in) :: start(:)
+    integer, intent(out), optional :: stat
+    class(*), intent(inout), optional :: errmsg
+    call conclude_data(self, lib_array(self%handle, c_text(name), data, int(shape, int64), &
+      size(shape), start, size(start)), stat, errmsg)
+  end subroutine
+
   !> Registers rows of an array of all ranks, by global index. Local. Each row belongs to exactly
   !> one rank. What was saved by rows may be restored by place, and the other way round.
   !>
@@ -351,6 +377,30 @@ contains
     class(*), intent(inout), optional :: errmsg
     call conclude_data(self, lib_rows(self%handle, c_text(name), data, int(shape, int64), &
       size(shape), int(ids, int64) - 1, size(ids, kind=int64)), stat, errmsg)
+  end subroutine
+
+  subroutine rows_64_32(self, name, ids, data, shape, stat, errmsg)
+    class(sluice_checkpoint), intent(inout) :: self
+    character(len=*), intent(in) :: name
+    type(*), dimension(..), intent(inout), asynchronous, target :: data
+    integer(int64), intent(in) :: ids(:)
+    integer(int32), intent(in) :: shape(:)
+    integer, intent(out), optional :: stat
+    class(*), intent(inout), optional :: errmsg
+    call conclude_data(self, lib_rows(self%handle, c_text(name), data, int(shape, int64), &
+      size(shape), ids - 1, size(ids, kind=int64)), stat, errmsg)
+  end subroutine
+
+  subroutine rows_32_64(self, name, ids, data, shape, stat, errmsg)
+    class(sluice_checkpoint), intent(inout) :: self
+    character(len=*), intent(in) :: name
+    type(*), dimension(..), intent(inout), asynchronous, target :: data
+    integer(int32), intent(in) :: ids(:)
+    integer(int64), intent(in) :: shape(:)
+    integer, intent(out), optional :: stat
+    class(*), intent(inout), optional :: errmsg
+    call conclude_data(self, lib_rows(self%handle, c_text(name), data, shape, size(shape), &
+      int(ids, int64) - 1, size(ids, kind=int64)), stat, errmsg)
   end subroutine
 
   !> Registers one value that is alike on every rank; rank 0's is saved. Local.

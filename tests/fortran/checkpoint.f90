@@ -20,6 +20,7 @@ program checkpoint
   call make_mistakes()
   call use_what_is_not_open()
   call count_from_one()
+  call mix_kinds()
   call MPI_Allreduce(MPI_IN_PLACE, failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
   call MPI_Finalize()
   if (failures /= 0) error stop "checkpoint: failed"
@@ -206,6 +207,48 @@ contains
     call state%rows("rows", [4], x(:, 1:1), shape=[3, 3], stat=code, errmsg=message)
     call require(code == 11 .and. index(message, "row 4 of 3") > 0, "row: " // trim(message))
     call state%close(stat=code)
+  end subroutine
+
+  !> 32 and 64 bits in one call.
+  subroutine mix_kinds()
+    type(sluice_checkpoint) :: state
+    real(real64), target :: a(2, 3), b(2, 3), c(2, 3), d(2, 3)
+    integer(int64) :: ids(3), wide(2), start(2)
+    integer :: i
+    wide = [2, 3 * ranks]
+    start = [1, 3 * rank + 1]
+    ids = [(3 * rank + i, i = 1, 3)]
+    call state%open(trim(path) // ".mixed.h5", MPI_COMM_WORLD, options='durability = "none"')
+    call state%array("a", a, shape=wide, start=[1, 3 * rank + 1])
+    call state%array("b", b, shape=[2, 3 * ranks], start=start)
+    call state%rows("c", ids, c, shape=[2, 3 * ranks])
+    call state%rows("d", int(ids), d, shape=wide)
+    do i = 1, 3
+      a(:, i) = [10 * ids(i), 10 * ids(i) + 1]
+    end do
+    b = a + 1000
+    c = a + 2000
+    d = a + 3000
+    call state%save(time=0.0_real64)
+    call state%close()
+    a = 0
+    b = 0
+    c = 0
+    d = 0
+    ! Back by the other way of each.
+    call state%open(trim(path) // ".mixed.h5", MPI_COMM_WORLD)
+    call state%rows("a", ids, a, shape=[2, 3 * ranks])
+    call state%rows("b", int(ids), b, shape=wide)
+    call state%array("c", c, shape=wide, start=[1, 3 * rank + 1])
+    call state%array("d", d, shape=[2, 3 * ranks], start=start)
+    call state%restore()
+    call state%close()
+    do i = 1, 3
+      call require(all(abs(a(:, i) - [10 * ids(i), 10 * ids(i) + 1]) < 1e-9_real64), "mixed kinds")
+    end do
+    call require(all(abs(b - a - 1000) < 1e-9_real64), "shape of 32, start of 64 bits")
+    call require(all(abs(c - a - 2000) < 1e-9_real64), "ids of 64, shape of 32 bits")
+    call require(all(abs(d - a - 3000) < 1e-9_real64), "ids of 32, shape of 64 bits")
   end subroutine
 
   subroutine give_bytes_of_unknown_size(state, pairs, code, message)
