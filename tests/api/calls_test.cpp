@@ -100,6 +100,16 @@ const std::vector<Change> changes = {
     {full_but([](auto& o) { o.steps = false; }), {"with steps;", "without steps"}},
 };
 
+TEST_F(Calls, SayHowToReadWhatIsBeingWritten) {
+  alone([&](exec::Transport& transport) {
+    File out = files_.open(transport, "written.h5", Mode::write);
+    out.define<double>("v", {4});
+    double got[4] = {};
+    expect_error(thrown_by([&] { out.get(out.find("v"), got); }), Code::wrong_state,
+                 {"written.h5: was opened for writing", "mode read (\"r\")"});
+  });
+}
+
 TEST_F(Calls, DefineAgainWithAnotherOption) {
   if (!has_deflate()) {
     GTEST_SKIP() << "built without libdeflate";

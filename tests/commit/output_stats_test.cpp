@@ -115,9 +115,12 @@ TEST_F(MonitorOf, AChosenStrategyIsToldOnceAReason) {
 TEST_F(MonitorOf, PredictionsStandBesideMeasurements) {
   stats_.compare(0.5, 0.4);
   stats_.compare(0.5, 0.8);
-  EXPECT_EQ(line_of(stats_.choice()), "auto: 2 commits predicted to take 1 s, took 1.2 s");
+  EXPECT_EQ(line_of(stats_.choice(), false), "auto: 2 commits predicted to take 1 s, took 1.2 s");
   EXPECT_FALSE(is_far_off(stats_.choice()));
-  EXPECT_NE(line_of(Choice{"", false, 1, 0.1, 0.4}).find("sluice bench --on"), std::string::npos);
+  const Choice slow{"", false, 1, 0.1, 0.4};
+  EXPECT_NE(line_of(slow, false).find("sluice bench --on"), std::string::npos);
+  EXPECT_TRUE(line_of(slow, true).ends_with(": this object store is slower than was assumed"))
+      << "it has no folder";
   EXPECT_FALSE(is_far_off({"", false, 1, 0.1, 0.4})) << "slow, but not worth a word";
   EXPECT_FALSE(is_far_off({"", false, 1, 2, 16}));
   EXPECT_TRUE(is_far_off({"", false, 1, 0.1, 1.2}));

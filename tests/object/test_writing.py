@@ -75,6 +75,9 @@ def test_what_one_file_holds_is_refused(server, refused):
 def test_a_store_that_is_there_is_not_replaced(server, succeed, refused):
     succeed("w", "s3://data/run.zarr", {"steps": 2})
     assert refused("w", "s3://data/run.zarr", {}).startswith("EXISTS")
+    text = refused("x", "s3://data/run.zarr", {})
+    assert text.startswith("EXISTS") and "aws s3 rm --recursive s3://data/run.zarr" in text
+    assert "mode write" not in text  # which is refused, too
     (server.object_path("data", "other.zarr")).mkdir()
     (server.object_path("data", "other.zarr") / "notes").write_text("mine")
     assert refused("w", "s3://data/other.zarr", {}).startswith("EXISTS")

@@ -79,7 +79,10 @@ commit::Output& FileImpl::output() {
 commit::Input& FileImpl::input() {
   require_here();
   if (!input_) {
-    throw Error(Code::wrong_state, path_ + (output_ ? ": was opened for writing" : ": is closed"));
+    throw Error(Code::wrong_state,
+                path_ + (output_ ? ": was opened for writing: close it, and open it in "
+                                   "mode read (\"r\")"
+                                 : ": is closed"));
   }
   return *input_;
 }

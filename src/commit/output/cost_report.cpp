@@ -95,7 +95,7 @@ void CostReport::tell_comparison() {
   choice.measured_s = model::from_ns(longest_ns);
   choice.tried = tuner_.summary();
   if (transport_.rank() == 0 && (is_told() || is_far_off(choice))) {
-    report_(line_of(choice));
+    report_(line_of(choice, storage::is_object_path(path_)));
   }
 }
 

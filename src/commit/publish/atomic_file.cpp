@@ -5,9 +5,10 @@
 
 namespace sluice::commit {
 
-Error taken_error(const std::string& path) {
-  return {Code::exists,
-          path + ": exists already: choose another name, or mode write (\"w\"), which replaces it"};
+Error taken_error(const std::string& path, bool is_replaceable) {
+  return {Code::exists, path + ": exists already: choose another name, or " +
+                            (is_replaceable ? std::string("mode write (\"w\"), which replaces it")
+                                            : "remove it (aws s3 rm --recursive " + path + ")")};
 }
 
 Error in_doubt(const Error& e) {

@@ -16,8 +16,9 @@ enum class Naming : std::uint8_t {
   refuse,  ///< Error exists, and nothing has changed; also of one that appears at that moment
 };
 
-/// Error exists, for Mode::create: something has the name `path`.
-Error taken_error(const std::string& path);
+/// Error exists, for Mode::create: something has the name `path`. `is_replaceable`: Mode::write
+/// would replace it.
+Error taken_error(const std::string& path, bool is_replaceable = true);
 
 /// Lets `fill` write a file under a temporary name beside `path`, then renames it to `path`,
 /// replacing an existing file, whose permissions it gets. If `path` is a symbolic link, its target

@@ -92,7 +92,7 @@ CommitPlanner::CommitPlanner(storage::Storage& storage, const FilePlace& place, 
                              const Options& options, std::uint64_t writers, bool has_own_file)
     : storage_(storage), path_(place.path) {
   if (opening == Opening::create && storage.exists(path_)) {
-    throw taken_error(path_);
+    throw taken_error(path_, storage.whole_files(path_) == nullptr);
   }
   PlannerOptions settings = planner_options(options, storage, place);
   settings.writers = writers;

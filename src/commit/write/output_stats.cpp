@@ -116,7 +116,7 @@ bool is_far_off(const Choice& choice) {
          choice.measured_s > worth_telling_s + choice.predicted_s;
 }
 
-std::string line_of(const Choice& choice) {
+std::string line_of(const Choice& choice, bool is_in_objects) {
   std::array<char, 120> text{};
   std::snprintf(text.data(), text.size(), "auto: %llu %s predicted to take %.2g s, took %.2g s",
                 static_cast<unsigned long long>(choice.commits),
@@ -126,9 +126,10 @@ std::string line_of(const Choice& choice) {
     line += "; trials, time of a commit: " + choice.tried;
   }
   if (choice.measured_s > worth_advice * choice.predicted_s) {
-    line +=
-        ": this file system is slower than was assumed; `sluice bench --on` its folder says "
-        "which strategy is the fastest there";
+    line += is_in_objects
+                ? ": this object store is slower than was assumed"
+                : ": this file system is slower than was assumed; `sluice bench --on` its "
+                  "folder says which strategy is the fastest there";
   }
   return line;
 }

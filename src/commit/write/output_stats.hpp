@@ -110,7 +110,8 @@ class OutputStats {
 std::string line_of(const Cost& total, std::uint64_t steps, bool durable);
 /// The report on a chosen strategy at the close: prediction beside measurement, and, if they differ
 /// much, what to do.
-std::string line_of(const Choice& choice);
+/// `is_in_objects`: the file is in an object store.
+std::string line_of(const Choice& choice, bool is_in_objects);
 /// Is the measurement so far above the prediction that it should be reported without request?
 bool is_far_off(const Choice& choice);
 /// A line of the log beside the file, in JSON, with its line end.
