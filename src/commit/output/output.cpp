@@ -294,7 +294,7 @@ void Output::close() {
     try {
       commit(false, true);
     } catch (const Error& e) {
-      throw broken() ? e : lost_at_close(e);
+      throw broken() || !has_puts_ ? e : lost_at_close(e);
     }
     agree_on_the_way();
     finish();
@@ -312,7 +312,7 @@ void Output::close() {
 }
 
 Receipt Output::commit(bool is_step, bool is_last) {
-  all_end_step_ = one_goes_on_ = false;
+  all_end_step_ = one_goes_on_ = has_puts_ = false;
   require_open();
   const bool durable = options_.durability == Durability::step ||
                        (is_last && options_.durability == Durability::close);
@@ -324,11 +324,10 @@ Receipt Output::commit(bool is_step, bool is_last) {
       puts_.add_lengths(description_);
     }
     puts_.finish();
-    Agreed agreed = agree_on_touched(is_step, is_last);
+    auto [touched, is_busy] = agree_on_touched(is_step, is_last);
     if (is_last && queue() != nullptr) {
       queue()->wait_for_all();
     }
-    std::vector<Touch>& touched = agreed.touched;
     if (!has_work(touched, is_step, is_last)) {
       if (durable && is_last && options_.durability == Durability::close) {
         sync_all();
@@ -343,7 +342,7 @@ Receipt Output::commit(bool is_step, bool is_last) {
     puts_.place(touched, description_, options_.check);
     FileCommit file{is_step, is_last, durable, time_, {}, {}, {}, puts_.blocks()};
     file.blocks_number = puts_.number();
-    file.is_alone = !agreed.is_busy;
+    file.is_alone = !is_busy;
     for (std::uint32_t v = 0; v < touched.size(); ++v) {
       file.touched.push_back(touched[v].any());
       file.shapes.push_back(description_.shape_of(v));
@@ -460,7 +459,7 @@ Output::Agreed Output::agree_on_touched(bool is_step, bool is_last) {
        // the lowest rank that left a step without its end, and the step
        unended_ ? transport_.size() - unended_->rank : 0,
        unended_ ? static_cast<std::int64_t>(unended_->step) : 0, puts_.join() ? 1 : 0,
-       queue() != nullptr && queue()->is_busy() ? 1 : 0, failure_ && goes_on_ ? 1 : 0});
+       queue() != nullptr && queue()->is_busy(), failure_ && goes_on_, !puts_.empty()});
   std::array<std::int64_t, own.size() + Puts::most_told> head{};
   std::ranges::copy(own, head.begin());
   const std::span<std::int64_t> told = std::span(head).subspan(own.size());
@@ -469,6 +468,7 @@ Output::Agreed Output::agree_on_touched(bool is_step, bool is_last) {
       exec::failure_of([&] { exec::agree(transport_, is_news ? on_way : failure_, head); });
   all_end_step_ = is_step && head[0] == ~head[1];
   one_goes_on_ = head[12] != 0;
+  has_puts_ = head[13] != 0;
   if (head[6] != 0) {
     recover_here(agreed);
   }

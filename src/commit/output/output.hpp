@@ -214,6 +214,7 @@ class Output {
   bool keeps_earlier_ = true;  ///< may what was put before the step be kept if that fails?
   bool lost_earlier_ = false;
   bool all_end_step_ = false;  ///< are all ranks known to be in the same end_step()?
+  bool has_puts_ = false;      ///< has any rank put something for the last commit?
   bool closed_ = false;
 
   struct Unended {
