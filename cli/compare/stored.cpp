@@ -6,6 +6,7 @@
 #include "layout/formats/formats.hpp"
 #include "layout/formats/stores.hpp"
 #include "sluice/error.hpp"
+#include "storage/object/by_path.hpp"
 
 namespace sluice::cli {
 
@@ -39,6 +40,9 @@ void require_known_ending(const std::string& to, const std::string& format,
 std::uint64_t bytes_on_disk(storage::Storage& storage, const std::string& path) {
   if (!layout::is_store(storage, path)) {
     return storage.open(path, storage::Access::read)->size();
+  }
+  if (const auto listed = storage::bytes_of_objects(storage, path)) {
+    return *listed;
   }
   std::uint64_t bytes = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {

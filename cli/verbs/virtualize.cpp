@@ -23,9 +23,10 @@ int virtualize(const Context& context, const VirtualizeVerb& verb) {
   if (!context.is_root()) {
     return fine;
   }
-  const std::string url = verb.url.empty()
-                              ? std::filesystem::absolute(verb.file).lexically_normal().string()
-                              : verb.url;
+  const std::string here = storage::is_object_path(verb.file)
+                               ? verb.file
+                               : std::filesystem::absolute(verb.file).lexically_normal().string();
+  const std::string url = verb.url.empty() ? here : verb.url;
   const commit::Virtualized made = commit::virtualize(context.storage, verb.file, url);
   write_new_file(context.storage, verb.to, std::as_bytes(std::span(made.text)));
   for (const auto& [name, why] : made.left_out) {

@@ -281,6 +281,7 @@ Listing Bucket::list(const std::string& prefix, bool by_folder, const std::strin
   Listing listing;
   for (const std::string_view entry : xml_elements(answer.text, "Contents")) {
     listing.keys.push_back(xml_text(entry, "Key"));
+    listing.bytes += model::number_in<std::uint64_t>(xml_text(entry, "Size")).value_or(0);
   }
   for (const std::string_view entry : xml_elements(answer.text, "CommonPrefixes")) {
     listing.folders.push_back(xml_text(entry, "Prefix"));

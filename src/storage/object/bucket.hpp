@@ -49,6 +49,7 @@ struct PutExtras {
 struct Listing {
   std::vector<std::string> keys;
   std::vector<std::string> folders;  ///< common prefixes, with their slash
+  std::uint64_t bytes = 0;           ///< of the objects in `keys`
   std::string next;                  ///< token of the next page; empty: this is the last one
 };
 

@@ -6,6 +6,7 @@
 #include "sluice/error.hpp"
 #include "storage/forwarding.hpp"
 #include "storage/object/bucket.hpp"
+#include "storage/object/object_storage.hpp"
 
 namespace sluice::storage {
 
@@ -47,5 +48,10 @@ class ByPath final : public ForwardingStorage {
 }  // namespace
 
 std::shared_ptr<Storage> make_by_path() { return std::make_shared<ByPath>(); }
+
+std::optional<std::uint64_t> bytes_of_objects(Storage& storage, const std::string& path) {
+  auto* const objects = dynamic_cast<ObjectStorage*>(storage.whole_files(path));
+  return objects == nullptr ? std::nullopt : std::optional(objects->bytes_below(path));
+}
 
 }  // namespace sluice::storage

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "storage/storage.hpp"
 
@@ -10,5 +12,7 @@ namespace sluice::storage {
 /// As make_posix() but for addresses such as "s3://bucket/prefix", which are read from there. What
 /// changes them is Error unsupported.
 std::shared_ptr<Storage> make_by_path();
+/// Of all objects below the folder `path`, by a listing; empty where that is not in an object store.
+std::optional<std::uint64_t> bytes_of_objects(Storage& storage, const std::string& path);
 
 }  // namespace sluice::storage

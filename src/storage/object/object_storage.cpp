@@ -190,6 +190,18 @@ std::vector<std::string> ObjectStorage::list(const std::string& path) {
   return names;
 }
 
+std::uint64_t ObjectStorage::bytes_below(const std::string& path) {
+  const std::string prefix = key_of(path) + "/";
+  std::uint64_t bytes = 0;
+  std::string token;
+  do {
+    const Listing page = bucket_.list(prefix, false, token);
+    bytes += page.bytes;
+    token = page.next;
+  } while (!token.empty());
+  return bytes;
+}
+
 std::string ObjectStorage::real_path(const std::string& path) {
   const ObjectPath parsed = parse_object_path(path);
   if (parsed.key.empty()) {

@@ -54,6 +54,8 @@ class ObjectStorage final : public Storage, public WholeFiles {
   void note_empty() override { may_have_leftovers_ = false; }
   bool may_have_leftovers() const override { return may_have_leftovers_; }
   void remove_all(std::span<const std::string> paths) override;
+  /// Of all objects below the folder `path`, by a listing.
+  std::uint64_t bytes_below(const std::string& path);
 
  private:
   std::string key_of(const std::string& path) const;
