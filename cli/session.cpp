@@ -8,7 +8,9 @@
 #include <optional>
 #include <string_view>
 #include <thread>
+#include <unistd.h>
 
+#include "api/config/settings.hpp"
 #include "exec/transport/mpi_transport.hpp"
 #include "exec/transport/solo_transport.hpp"
 #include "mpi/process.hpp"
@@ -110,6 +112,21 @@ int end_together(const RankEnd& outcome) {
   return all[0] == 10 ? bad_input : all[0] == 5 ? differs : all[0];
 }
 
+/// Shorter than that of a program, which waits for its steps: somebody sits and waits here.
+constexpr double object_stores_s = 120;
+
+/// Error invalid_argument names the variable.
+double limit_of_object_stores_s() {
+  Options options;
+  options.timeout_s = object_stores_s;
+  for (const settings::Override& one : settings::overrides_of_environment(environ)) {
+    if (one.name == "timeout_s") {
+      settings::override_with({one}, options);
+    }
+  }
+  return options.timeout_s;
+}
+
 int run_alone(const Run& body, storage::Storage& storage) {
   const auto alone = exec::make_solo();
   RankEnd outcome = attempt(body, {*alone, storage});
@@ -152,7 +169,7 @@ std::string message_of(const std::exception& error) {
 }
 
 int run_session(int* argc, char*** argv, bool needs_mpi, const Run& body) {
-  const auto storage = storage::make_by_path();
+  const auto storage = storage::make_by_path(limit_of_object_stores_s);
   if (!has_launcher() || is_single() || is_mpi_declined()) {
     return run_alone(body, *storage);
   }

@@ -4,7 +4,9 @@ SLUICE_COMMAND: the command."""
 
 import json
 import os
+import socket
 import subprocess
+import time
 
 import h5py
 import pytest
@@ -84,3 +86,18 @@ def test_convert_to_a_store_is_refused_before_anything_is_written(server, succee
     assert "only reads from object stores" in err
     assert not server.object_path("data", "there.zarr").exists()
     assert not [p for p in tmp_path.iterdir() if p.name.startswith("s3:")]
+
+
+def test_the_time_limit_is_that_of_the_settings(command):
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # and does not listen
+        endpoint = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        began = time.monotonic()
+        code, out, err = command("ls", STORES[0], endpoint=endpoint, SLUICE_TIMEOUT_S="30")
+    assert (code, out) == (BAD_INPUT, "")
+    assert 3 < time.monotonic() - began < 60  # without the setting 84
+    said, failed = err.splitlines()
+    assert "it is tried again for " in said and "look-up" in said
+    assert "look-up" in failed
+    code, _, err = command("ls", STORES[0], SLUICE_TIMEOUT_S="soon")
+    assert code == BAD_INPUT and "SLUICE_TIMEOUT_S" in err

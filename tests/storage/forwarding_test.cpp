@@ -131,7 +131,7 @@ TEST_F(Forwarding, WhoObservesCallsRefusesWholeFiles) {
 }
 
 TEST_F(Forwarding, OnlyTheCommandsStorageRefusesToChangeObjects) {
-  const auto by_path = make_by_path();
+  const auto by_path = make_by_path([] { return 1.0; });
   EXPECT_FALSE(by_path->may_have_names(file_));
   EXPECT_TRUE(by_path->may_have_names(folder_));
   EXPECT_EQ(by_path->whole_files(file_), nullptr);

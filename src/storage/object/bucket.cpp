@@ -15,6 +15,7 @@
 #include "storage/object/backoff.hpp"
 #include "storage/object/object_errors.hpp"
 #include "storage/object/xml.hpp"
+#include "storage/say.hpp"
 
 namespace sluice::storage {
 
@@ -22,6 +23,8 @@ namespace {
 
 /// Of one try: a store that needs longer for a request of this library is not there.
 constexpr double most_try_s = 120;
+/// Of a request that is tried again.
+constexpr double say_after_s = 3;
 /// Files of credentials are read again after so long, for a token that was renewed.
 constexpr double read_again_s = 60;
 /// The bytes are not hashed once more: TLS protects them on the way, and Sluice's checksums for
@@ -192,6 +195,9 @@ HttpAnswer Bucket::send(const Call& call, HttpRequest request) {
     if (!wait_s) {
       fail(call, answer, backoff.tries(), elapsed_s());
     }
+    if (options_.says_waits && elapsed_s() > say_after_s && !has_said_wait_.exchange(true)) {
+      say_wait(call, answer, backoff.tries(), elapsed_s());
+    }
     std::this_thread::sleep_for(std::chrono::duration<double>(*wait_s));
     bool is_old = false;
     {
@@ -202,10 +208,19 @@ HttpAnswer Bucket::send(const Call& call, HttpRequest request) {
   }
 }
 
-void Bucket::fail(const Call& call, const HttpAnswer& answer, int tries, double elapsed_s) {
+Error Bucket::error_of(const Call& call, const HttpAnswer& answer, int tries, double elapsed_s) {
   const std::string at = call.key.empty() ? "s3://" + name_ : url_text(call.key);
-  throw object_error({at, call.what, name_, config().region, call.is_conditional, tries, elapsed_s},
-                     answer);
+  return object_error(
+      {at, call.what, name_, config().region, call.is_conditional, tries, elapsed_s}, answer);
+}
+
+void Bucket::fail(const Call& call, const HttpAnswer& answer, int tries, double elapsed_s) {
+  throw error_of(call, answer, tries, elapsed_s);
+}
+
+void Bucket::say_wait(const Call& call, const HttpAnswer& answer, int tries, double elapsed_s) {
+  say(std::string(error_of(call, answer, tries, elapsed_s).what()) + "; it is tried again for " +
+      std::to_string(std::lround(options_.timeout_s - elapsed_s)) + " s");
 }
 
 std::optional<ObjectFacts> Bucket::head(const std::string& key) {

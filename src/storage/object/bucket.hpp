@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "sluice/error.hpp"
 #include "storage/object/credentials.hpp"
 #include "storage/object/http.hpp"
 #include "storage/object/lease_clock.hpp"
@@ -22,7 +23,8 @@
 namespace sluice::storage {
 
 struct BucketOptions {
-  double timeout_s = 300;  ///< of a call, with its retries
+  double timeout_s = 300;   ///< of a call, with its retries
+  bool says_waits = false;  ///< on stderr, once: what is tried again, after a few seconds
 };
 
 /// What is known of an object.
@@ -114,7 +116,9 @@ class Bucket {
   ObjectConfig config();
   void renew_config();
   std::string url_of(const Call& call, const ObjectConfig& config) const;
+  Error error_of(const Call& call, const HttpAnswer& answer, int tries, double elapsed_s);
   [[noreturn]] void fail(const Call& call, const HttpAnswer& answer, int tries, double elapsed_s);
+  void say_wait(const Call& call, const HttpAnswer& answer, int tries, double elapsed_s);
 
   const std::string name_;
   const std::string path_;
@@ -125,6 +129,7 @@ class Bucket {
   std::map<std::string, std::weak_ptr<const LeaseClock>> guards_;  ///< by prefix
   Http http_;
   std::atomic<std::uint64_t> requests_ = 0;
+  std::atomic<bool> has_said_wait_ = false;
 };
 
 /// Of an address: "s3://bucket/key". Error bad_name.

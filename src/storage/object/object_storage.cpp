@@ -125,7 +125,7 @@ std::string random_text() {
 ObjectStorage::ObjectStorage(const std::string& path, const ObjectStorageOptions& options)
     : root_("s3://" + parse_object_path(path).bucket),
       bucket_(parse_object_path(path).bucket, model::escaped(path, model::Shown::line),
-              {request_timeout_s(options.timeout_s)}),
+              {request_timeout_s(options.timeout_s), options.says_waits}),
       workers_(streams),
       uploads_(bucket_, workers_, {options.budget_bytes / 2}) {}
 
@@ -134,7 +134,8 @@ ObjectStorage::~ObjectStorage() = default;
 std::shared_ptr<Storage> make_object_store(const std::string& path, double timeout_s,
                                            std::uint64_t budget_bytes) {
   require_curl(model::escaped(path, model::Shown::line).c_str());
-  return std::make_shared<ObjectStorage>(path, ObjectStorageOptions{timeout_s, budget_bytes});
+  return std::make_shared<ObjectStorage>(path,
+                                         ObjectStorageOptions{timeout_s, budget_bytes, false});
 }
 
 std::string ObjectStorage::key_of(const std::string& path) const {

@@ -19,6 +19,7 @@ namespace sluice::storage {
 struct ObjectStorageOptions {
   double timeout_s = 0;  ///< of a call of the library; 0: no limit
   std::uint64_t budget_bytes = 256ULL << 20;
+  bool says_waits = false;  ///< as in BucketOptions
 };
 
 class ObjectStorage final : public Storage, public WholeFiles {
