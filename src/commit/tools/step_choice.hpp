@@ -31,8 +31,8 @@ struct StepRange {
 
 class StepChoice {
  public:
-  /// `range`; 0 steps are none. Error out_of_bounds.
-  StepChoice(const Input& input, const StepRange& range) : is_one_(false), stride_(range.stride) {
+  /// Error out_of_bounds where `range` holds no step, or one that is not there.
+  StepChoice(const Input& input, const StepRange& range) : is_one_(false) {
     const auto steps = static_cast<std::int64_t>(input.steps());
     const std::int64_t first = range.first < 0 ? range.first + steps : range.first;
     const std::int64_t end = !range.end ? steps : *range.end < 0 ? *range.end + steps : *range.end;
@@ -45,6 +45,7 @@ class StepChoice {
     }
     first_ = static_cast<std::uint64_t>(first);
     steps_ = (static_cast<std::uint64_t>(end - first) - 1) / range.stride + 1;
+    stride_ = steps_ > 1 ? range.stride : 1;
   }
   /// `only`: one alone; negative: from the end. Error out_of_bounds.
   StepChoice(const Input& input, std::optional<std::int64_t> only)
