@@ -60,7 +60,6 @@ const sluice::model::Definition& known(const Output& output, sluice_variable var
                                             std::to_string(variable) +
                                             ": define it before its first use");
   }
-  output.description().refuse_own_time("put", definitions[index].name, output.path());
   return definitions[index];
 }
 

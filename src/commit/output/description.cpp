@@ -1,12 +1,10 @@
 #include "commit/output/description.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "codec/checksum.hpp"
 #include "layout/lengths.hpp"
 #include "layout/rounding.hpp"
-#include "layout/times.hpp"
 #include "model/bytes.hpp"
 #include "model/fill.hpp"
 #include "model/kernels.hpp"
@@ -15,13 +13,8 @@
 
 namespace sluice::commit {
 
-void Description::adopt(const std::vector<model::Definition>& known, const layout::Format& format,
-                        bool has_times) {
+void Description::adopt(const std::vector<model::Definition>& known, const layout::Format& format) {
   format_ = &format;
-  const bool is_among = std::ranges::any_of(known, [](const model::Definition& d) {
-    return d.along_steps && d.name == layout::time_name;
-  });
-  time_ = has_times || is_among ? TimeVariable::own : TimeVariable::none;
   is_nameless_ = !format.names && !known.empty();
   definitions_ = known;
   old_count_ = known.size();
@@ -302,7 +295,6 @@ std::optional<std::uint32_t> Description::check(model::Definition& definition,
     definition.compress = layout::compress_for(definition.type, default_compress);
   }
   check_definition(definition);
-  refuse_own_time("define", definition.name);
   if (const auto index = find_same(definition, gives_compress)) {
     return index;
   }
@@ -326,24 +318,9 @@ std::uint32_t Description::add(const model::Definition& definition,
   return index;
 }
 
-void Description::settle(std::optional<double> time) {
+void Description::settle() {
   said_.clear();
   checked_->settle();
-  if (format_->time_variable && time_ == TimeVariable::none && time && !std::isnan(*time)) {
-    const bool is_taken = std::ranges::any_of(
-        definitions_, [](const model::Definition& d) { return layout::takes_time(d.name); });
-    time_ = is_taken ? TimeVariable::callers : TimeVariable::own;
-  }
-}
-
-void Description::refuse_own_time(const char* call, const std::string& name,
-                                  const std::string& path) const {
-  if (time_ == TimeVariable::own && layout::takes_time(name)) {
-    throw Error(Code::exists, path + (path.empty() ? "" : ": ") + call + " " + name +
-                                  ": since its first step with a time the file has a variable "
-                                  "time, which holds the times of the steps: give this one another "
-                                  "name, or in a new file define it before that step");
-  }
 }
 
 /// It must be the same on all ranks.
@@ -377,7 +354,6 @@ const model::Definition& Description::require(std::uint32_t variable, bool in_st
   if (variable >= definitions_.size()) {
     throw Error(Code::invalid_argument, "put: this variable was not defined in this file");
   }
-  refuse_own_time("put", definitions_[variable].name);
   if (definitions_[variable].stepped && !in_step) {
     throw Error(Code::wrong_state, "put " + definitions_[variable].name +
                                        ": has steps: put it between begin_step and end");

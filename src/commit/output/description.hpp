@@ -25,10 +25,8 @@ class Description {
   template <class Thing>
   using Accept = std::function<void(const Thing&)>;
 
-  /// The variables of an existing file of `format`. `has_times`: it has the library's own `time`,
-  /// which may be none of them.
-  void adopt(const std::vector<model::Definition>& known, const layout::Format& format,
-             bool has_times);
+  /// The variables of an existing file of `format`.
+  void adopt(const std::vector<model::Definition>& known, const layout::Format& format);
 
   const layout::Format& format() const noexcept { return *format_; }
   const std::vector<model::Definition>& definitions() const noexcept { return definitions_; }
@@ -46,10 +44,6 @@ class Description {
   void set_attribute(const model::Attribute& attribute, const Accept<model::Attribute>& accept);
   /// Error if there is no such variable, or it cannot be put now.
   const model::Definition& require(std::uint32_t variable, bool in_step) const;
-  /// Error exists for the library's own `time`, and for what has no place beside it. `call`: what
-  /// is done with `name`; `path`: for the message, where the caller does not say it.
-  void refuse_own_time(const char* call, const std::string& name,
-                       const std::string& path = {}) const;
 
   // -- the current step
   // -----------------------------------------------------------------------------
@@ -73,8 +67,8 @@ class Description {
   std::uint64_t digest() const;
   /// The statements since the last settle(), and the rows of this step, as text.
   std::vector<exec::Said> said(bool in_step) const;
-  /// All ranks have said the same, and it becomes part of the file. `time`: of the step.
-  void settle(std::optional<double> time);
+  /// All ranks have said the same, and it becomes part of the file.
+  void settle();
 
  private:
   /// The variable that `definition` describes, or nothing where it may be added; completes it.
@@ -90,8 +84,6 @@ class Description {
   Names names_;                ///< of the definitions; none of one that has none yet
   bool is_nameless_ = false;   ///< the appended variable has not been given its name
   std::optional<layout::Definitions> checked_;  ///< what the format remembers of them
-  enum class TimeVariable : std::uint8_t { none, own, callers };
-  TimeVariable time_ = TimeVariable::none;  ///< whose `time` is, once a step has a time
   enum class RowState : std::uint8_t { open, resized, put, joined };
   std::vector<RowState> row_states_;       ///< by variable: what is known of its rows in this step
   std::vector<std::uint64_t> row_counts_;  ///< by variable: of the current step

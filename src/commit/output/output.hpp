@@ -131,9 +131,9 @@ class Output {
          const Options& options);
 
   /// The existing content; the same on every rank. `is_new`: there is something to commit even
-  /// without any put. `has_times`: of Description::adopt().
+  /// without any put.
   void adopt(const std::vector<model::Definition>& known, std::uint64_t steps, bool is_new,
-             const layout::Format& format, bool has_times = false);
+             const layout::Format& format);
   exec::Transport& transport() const noexcept { return transport_; }
   storage::Storage& storage() const noexcept { return storage_; }
   const Options& options() const noexcept { return options_; }

@@ -17,7 +17,6 @@
 #include "layout/hdf5/scales.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/hdf5/virtual_mappings.hpp"
-#include "layout/times.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -153,7 +152,7 @@ class IndexWriter {
         any = any || !std::isnan(row.time);
       }
     }
-    const bool taken = std::any_of(names_.begin(), names_.end(), takes_time);
+    const bool taken = names_.count(time_name) != 0;
     if (taken || has_fixed_time(index_.profile, index_.definitions)) {
       return;
     }

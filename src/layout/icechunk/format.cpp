@@ -15,7 +15,6 @@ constinit const Format format_row{
     .names = true,
     .attributes = true,
     .times = true,
-    .time_variable = true,
     .checksums = true,
     .tiled = true,
     .varying = true,
