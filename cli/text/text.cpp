@@ -90,9 +90,8 @@ std::string date_text(std::int64_t ns_since_1970) {
 
 std::string unfinished_text(const std::string& path) {
   if (storage::is_object_path(path)) {
-    return "  being written, or its writer ended without closing it: the next one that appends "
-           "goes "
-           "on\n";
+    return "  being written, or its writer ended without closing it: the next one that "
+           "appends goes on\n";
   }
   std::error_code none;
   const auto real = std::filesystem::weakly_canonical(path, none);

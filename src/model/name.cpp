@@ -190,6 +190,11 @@ std::string absent_variable_text(const std::string& name, const std::vector<std:
          (names.empty() ? " (there is none)" : " (there are: " + names + ")");
 }
 
+std::string group_of(const std::string& name) {
+  const std::size_t slash = name.rfind('/');
+  return name.substr(0, slash == std::string::npos ? 0 : slash);
+}
+
 std::string stem_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   std::string name = slash == std::string::npos ? path : path.substr(slash + 1);

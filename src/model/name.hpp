@@ -27,6 +27,9 @@ void check_read_name(std::string_view name, const std::string& path);
 /// Is `text` UTF-8 without overlong forms, surrogates and code points above U+10FFFF?
 bool is_utf8(std::string_view text) noexcept;
 
+/// The group that a variable of that name is in; empty: the root.
+std::string group_of(const std::string& name);
+
 /// The name of the file at `path` without its extension.
 std::string stem_of(const std::string& path);
 

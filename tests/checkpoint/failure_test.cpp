@@ -181,17 +181,6 @@ constexpr std::uint64_t sampled_stride = 11;
 constexpr std::uint64_t sampled_stride = 5;
 #endif
 
-CheckpointOptions with(std::uint64_t keep, const std::string& scratch = "",
-                       const std::string& strategy = "auto") {
-  CheckpointOptions options;
-  options.keep = keep;
-  options.scratch = scratch;
-  options.file.strategy = strategy;
-  options.file.ranks_per_node = 1;
-  options.file.log = Log::off;
-  return options;
-}
-
 /// Is what save() returned `saved` for on the disk? In the background it may still be lost.
 bool is_there(Checkpoint& checkpoint, bool saved) {
   try {

@@ -5,19 +5,11 @@
 namespace sluice::test {
 namespace {
 
-CheckpointOptions forwarding() {
-  CheckpointOptions options;
-  options.file.strategy = "forward";
-  options.file.ranks_per_node = 1;
-  options.file.log = Log::off;
-  return options;
-}
-
 /// A save that wrote in the background is lost: the next one says so, also where its own succeeds.
 void lose_second_save(OnFailedSave on_failed) {
   const auto memory = storage::make_memory();
   const auto faults = std::make_shared<storage::Faults>();
-  CheckpointOptions options = forwarding();
+  CheckpointOptions options = with(2, "", "forward");
   options.on_failed_save = on_failed;
   on_ranks(2, [&](exec::Transport& transport) {
     const auto storage = std::make_shared<storage::FaultyStorage>(memory, faults);

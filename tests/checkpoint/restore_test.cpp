@@ -299,13 +299,19 @@ TEST(Restore, RegistrationsAreChecked) {
   });
 }
 
+/// Two checkpoints of three ranks, and the options that they were saved with.
+CheckpointOptions save_two(const std::shared_ptr<storage::Storage>& storage, std::uint64_t keep) {
+  CheckpointOptions options;
+  options.keep = keep;
+  options.file.log = Log::off;
+  save_keys(3, storage, {10, 11}, options);
+  return options;
+}
+
 TEST(Restore, WhatIsNotRegisteredIsNotReplacedByTheNextSave) {
   for (const std::uint64_t keep : {0, 3}) {
     const auto storage = storage::make_memory();
-    CheckpointOptions options;
-    options.keep = keep;
-    options.file.log = Log::off;
-    save_keys(3, storage, {10, 11}, options);
+    CheckpointOptions options = save_two(storage, keep);
     for (const OnFailedSave on_failed : {OnFailedSave::stop, OnFailedSave::report}) {
       options.on_failed_save = on_failed;
       const auto refused = errors_on_ranks(2, [&](exec::Transport& transport) {
@@ -355,10 +361,7 @@ TEST(Restore, BytesThatAreNotRegisteredAreNotReplaced) {
 TEST(Restore, AFileThatLacksWhatIsRegisteredIsBegunAnew) {
   for (const std::uint64_t keep : {0, 3}) {
     const auto storage = storage::make_memory();
-    CheckpointOptions options;
-    options.keep = keep;
-    options.file.log = Log::off;
-    save_keys(3, storage, {10, 11}, options);
+    CheckpointOptions options = save_two(storage, keep);
     on_ranks(2, [&](exec::Transport& transport) {
       Checkpoint checkpoint = open_checkpoint(transport, storage, options);
       RankState state(transport.rank(), transport.size());

@@ -100,6 +100,18 @@ class RankState {
   model::Box mine_;
 };
 
+/// Without messages, and every rank a node.
+inline CheckpointOptions with(std::uint64_t keep, const std::string& scratch = "",
+                              const std::string& strategy = "auto") {
+  CheckpointOptions options;
+  options.keep = keep;
+  options.scratch = scratch;
+  options.file.strategy = strategy;
+  options.file.ranks_per_node = 1;
+  options.file.log = Log::off;
+  return options;
+}
+
 /// A run on that many ranks that continues from the existing state and saves with these keys.
 inline void save_keys(int ranks, const std::shared_ptr<storage::Storage>& storage,
                       const std::vector<std::uint64_t>& keys, const CheckpointOptions& options = {},

@@ -8,6 +8,10 @@ namespace sluice::detail {
 
 /// The group that no registered name may be in.
 inline constexpr std::string_view checkpoint_group = "checkpoint";
+/// Is it the library's, or in its group?
+inline bool is_own_name(std::string_view name) {
+  return name.substr(0, name.find('/')) == checkpoint_group;
+}
 /// uint64: counts the checkpoints of the file from 1, also over restarts.
 inline constexpr const char* checkpoint_number_name = "checkpoint/number";
 /// int32: of the ranks that wrote it.

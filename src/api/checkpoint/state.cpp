@@ -110,7 +110,7 @@ void require_right(const Registered& thing) {
 void State::add(Registered thing, bool is_saved) {
   const std::string what = "checkpoint: " + model::quoted(thing.name) + ": ";
   model::check_name(thing.name);
-  if (thing.name.substr(0, thing.name.find('/')) == checkpoint_group) {
+  if (is_own_name(thing.name)) {
     throw Error(Code::bad_name,
                 what + "the group checkpoint is the library's: choose another name");
   }
@@ -188,9 +188,7 @@ void State::put(Step& step, const std::vector<Variable>& variables, int rank) {
 
 std::string State::left_out(const File& file) const {
   for (const VariableInfo& info : file.variables()) {
-    const bool is_own = info.name == checkpoint_number_name || info.name == checkpoint_ranks_name ||
-                        info.name == checkpoint_saved_name;
-    if (!is_own && info.steps &&
+    if (info.steps && !is_own_name(info.name) &&
         std::none_of(things_.begin(), things_.end(),
                      [&](const Registered& thing) { return is_in(thing, info.name); })) {
       return model::quoted(info.partial ? info.name.substr(0, info.name.rfind(bytes_variables("")))

@@ -34,8 +34,8 @@ class StepChoice {
   /// Error out_of_bounds where `range` holds no step, or one that is not there.
   StepChoice(const Input& input, const StepRange& range) : is_one_(false) {
     const auto steps = static_cast<std::int64_t>(input.steps());
-    const std::int64_t first = range.first < 0 ? range.first + steps : range.first;
-    const std::int64_t end = !range.end ? steps : *range.end < 0 ? *range.end + steps : *range.end;
+    const std::int64_t first = from_begin(range.first, steps);
+    const std::int64_t end = from_begin(range.end.value_or(steps), steps);
     if (range.stride == 0 || first < 0 || end > steps || first >= end) {
       throw Error(Code::out_of_bounds,
                   input.path() + ": steps were asked for: it has " +
@@ -51,7 +51,7 @@ class StepChoice {
   StepChoice(const Input& input, std::optional<std::int64_t> only)
       : is_one_(only), steps_(only ? 0 : input.steps()) {
     const auto steps = static_cast<std::int64_t>(input.steps());
-    const std::int64_t chosen = !only ? 0 : *only < 0 ? *only + steps : *only;
+    const std::int64_t chosen = from_begin(only.value_or(0), steps);
     if (only && (chosen < 0 || chosen >= steps)) {
       throw Error(Code::out_of_bounds, input.path() + ": step " + std::to_string(*only) +
                                            " was asked for: it has " + std::to_string(steps) +
@@ -109,6 +109,10 @@ class StepChoice {
   }
 
  private:
+  /// Negative numbers count from the end.
+  static std::int64_t from_begin(std::int64_t number, std::int64_t steps) {
+    return number < 0 ? number + steps : number;
+  }
   static bool is_unit(const model::Attribute& attribute) {
     return attribute.owner == layout::time_name && attribute.name == "units";
   }

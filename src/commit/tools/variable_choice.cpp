@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "layout/catalog.hpp"
+#include "model/name.hpp"
 
 namespace sluice::commit {
 
@@ -26,8 +27,7 @@ std::uint32_t find_from(const ByName& variables, std::string owner, const std::s
   }
   const std::string local = name.substr(name.starts_with('/') ? 1 : 0);
   while (true) {
-    const std::size_t slash = owner.rfind('/');
-    owner.resize(slash == std::string::npos ? 0 : slash);
+    owner = model::group_of(owner);
     const auto found = variables.find(owner.empty() ? local : owner + "/" + local);
     if (found != variables.end() || owner.empty()) {
       return found != variables.end() ? found->second

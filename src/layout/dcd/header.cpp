@@ -302,12 +302,15 @@ void set_frame_count(storage::File& file, std::uint64_t count) {
   file.sync();
 }
 
-void set_counts(Header& header, std::int64_t before, std::uint64_t count) {
+std::int32_t in_word(std::int64_t number) {
   using Limits = std::numeric_limits<std::int32_t>;
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(number, Limits::min(), Limits::max()));
+}
+
+void set_counts(Header& header, std::int64_t before, std::uint64_t count) {
   header.control[frames] = static_cast<std::int32_t>(count);
-  header.control[last_step] = static_cast<std::int32_t>(
-      std::clamp<std::int64_t>(before + static_cast<std::int64_t>(count) * header.control[interval],
-                               Limits::min(), Limits::max()));
+  header.control[last_step] =
+      in_word(before + static_cast<std::int64_t>(count) * header.control[interval]);
 }
 
 std::vector<std::byte> counts_of(const Header& header) {

@@ -85,6 +85,8 @@ void set_frame_count(storage::File& file, std::uint64_t count);
 std::vector<std::byte> header_bytes(const Header& header);
 /// A record marker in the form that the header has.
 void put_marker(std::vector<std::byte>& out, const Header& header, std::uint64_t content);
+/// The nearest number that a word holds.
+std::int32_t in_word(std::int64_t number);
 /// NSTEP as it would be without frames. Where it is the largest number, to which a commit limits
 /// it, it is worked out from ISTART instead.
 std::int64_t step_before(const Header& header);

@@ -94,31 +94,26 @@ std::string change(const model::Attribute& attribute) {
   return "the fixed atoms stand in every frame, no longer in the first one alone";
 }
 
+namespace {
+
+/// Of the file; null where it has none of that name and type.
+template <class T>
+T* find_value(std::vector<model::Attribute>& attributes, const char* name) {
+  const auto found = std::find_if(attributes.begin(), attributes.end(),
+                                  [&](const auto& a) { return a.owner.empty() && a.name == name; });
+  return found == attributes.end() ? nullptr : std::get_if<T>(&found->value);
+}
+
+}  // namespace
+
 void choose_steps(std::vector<model::Attribute>& attributes, const model::ChosenSteps& chosen) {
-  const auto find = [&](const char* name) -> model::AttributeValue* {
-    const auto found = std::find_if(attributes.begin(), attributes.end(), [&](const auto& a) {
-      return a.owner.empty() && a.name == name;
-    });
-    return found == attributes.end() ? nullptr : &found->value;
-  };
-  auto* const first_value = find("first_step");
-  auto* const interval_value = find("step_interval");
-  auto* const words_value = find("dcd_header");
-  if (first_value == nullptr || interval_value == nullptr || words_value == nullptr) {
-    return;
-  }
-  auto* const first_number = std::get_if<std::int32_t>(first_value);
-  auto* const interval_number = std::get_if<std::int32_t>(interval_value);
-  auto* const words = std::get_if<std::vector<std::int32_t>>(words_value);
+  auto* const first_number = find_value<std::int32_t>(attributes, "first_step");
+  auto* const interval_number = find_value<std::int32_t>(attributes, "step_interval");
+  auto* const words = find_value<std::vector<std::int32_t>>(attributes, "dcd_header");
   if (first_number == nullptr || interval_number == nullptr || words == nullptr ||
       words->size() < control_words) {
     return;
   }
-  const auto in_word = [](std::int64_t number) {
-    using Limits = std::numeric_limits<std::int32_t>;
-    return static_cast<std::int32_t>(
-        std::clamp<std::int64_t>(number, Limits::min(), Limits::max()));
-  };
   const std::int64_t old_interval = *interval_number;
   const std::int64_t steps_before = static_cast<std::int64_t>(chosen.first) * old_interval;
   *first_number = in_word(*first_number + steps_before);

@@ -27,10 +27,7 @@ void PlannedDimensions::make(std::uint32_t variable, const Dims& tile, bool plac
   const std::string& name = variables_.definition(variable).name;
   variables_.note_made(variable, tile);
   if (is_netcdf() && scales_.has(name)) {
-    throw Error(Code::unsupported,
-                name +
-                    ": format netcdf4: an earlier commit made this dimension without coordinates: "
-                    "define its variable before the first step that uses it");
+    throw Error(Code::unsupported, name + ": format netcdf4: " + netcdf4::no_late_coordinates);
   }
   replace_scale(name.substr(0, name.find('/')), [&] {
     datasets_.make(variable, places_now);

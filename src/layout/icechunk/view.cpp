@@ -15,12 +15,6 @@ namespace {
 
 const std::string document_ending = std::string("/") + zarr::document_name;
 
-/// "" for what is in the root.
-std::string parent_of(const std::string& name) {
-  const std::size_t slash = name.rfind('/');
-  return slash == std::string::npos ? "" : name.substr(0, slash);
-}
-
 bool is_separator(char c) { return c == '/' || c == '.'; }
 
 /// Indices in the rest of a chunk's name, which has one separator or the other: they are found by
@@ -81,7 +75,7 @@ bool View::is_prefixed(const Node& node) {
 
 const ChunkRef* View::find(const std::string& name) {
   // The longest path that is an array: with '/' as separator the rest has slashes too.
-  for (std::string node_path = parent_of(name);; node_path = parent_of(node_path)) {
+  for (std::string node_path = model::group_of(name);; node_path = model::group_of(node_path)) {
     const Node* node = repository_.find(node_path);
     if (node != nullptr && node->is_array) {
       const auto index = indices_in(name.substr(node_path.empty() ? 0 : node_path.size() + 1),

@@ -166,9 +166,7 @@ void NameRules::check(const Definition& definition) const {
     refuse_name(definition.name);
   }
   if (is_coordinate(definition) && settled_.count(definition.name) != 0) {
-    refuse(Code::unsupported, definition,
-           "an earlier commit made this dimension without coordinates: define its variable before "
-           "the first step that uses it");
+    refuse(Code::unsupported, definition, no_late_coordinates);
   }
 }
 

@@ -35,6 +35,11 @@ bool has_invented_names(const model::Definition& definition);
 bool is_coordinate(const model::Definition& definition);
 
 /// The names that variables of one file use.
+/// Why a dimension cannot get coordinates any more, and what to do.
+inline constexpr const char* no_late_coordinates =
+    "an earlier commit made this dimension without coordinates: define its variable before the "
+    "first step that uses it";
+
 class NameRules final : public model::DefinitionRules {
  public:
   /// Error unsupported, bad_name or invalid_argument if netCDF cannot hold `definition`, or not

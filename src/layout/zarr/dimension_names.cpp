@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "layout/netcdf4/rules.hpp"
+#include "model/name.hpp"
 
 namespace sluice::layout::zarr {
 
@@ -19,11 +20,6 @@ using Taken = std::unordered_map<std::string, Use>;
 
 /// Of the name of a value without dimensions, which xarray has for no dimension.
 constexpr std::uint64_t no_size = std::numeric_limits<std::uint64_t>::max();
-
-std::string group_of(const std::string& name) {
-  const std::size_t slash = name.rfind('/');
-  return slash == std::string::npos ? "" : name.substr(0, slash);
-}
 
 /// May one array have all of them?
 bool are_free(const std::vector<Use>& uses, const Taken& taken) {
@@ -45,7 +41,7 @@ void rename_conflicting(Manifest& manifest) {
   }
   for (const Stored& stored : manifest.arrays) {
     const std::string& name = stored.definition.name;
-    Taken& taken = groups[group_of(name)];
+    Taken& taken = groups[model::group_of(name)];
     if (stored.definition.stepped) {
       taken.emplace(step.name, step);
     } else if (stored.definition.shape.empty()) {
@@ -54,7 +50,7 @@ void rename_conflicting(Manifest& manifest) {
     }
   }
   for (Stored& stored : manifest.arrays) {
-    Taken& taken = groups[group_of(stored.definition.name)];
+    Taken& taken = groups[model::group_of(stored.definition.name)];
     std::vector<Use> uses = netcdf4::uses_of(stored.definition);
     if (!stored.definition.dimensions.empty() && !are_free(uses, taken)) {
       model::Definition nameless = stored.definition;

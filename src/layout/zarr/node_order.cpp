@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/name.hpp"
+
 namespace sluice::layout::zarr {
 
 Json by_group(Json nodes) {
@@ -18,9 +20,7 @@ Json by_group(Json nodes) {
   std::vector<Placed> all;
   for (auto& node : nodes.get_ref<Json::object_t&>()) {
     const std::string& name = node.first;
-    const std::size_t slash = name.rfind('/');
-    all.push_back({std::count(name.begin(), name.end(), '/'),
-                   name.substr(0, slash == std::string::npos ? 0 : slash), &node});
+    all.push_back({std::count(name.begin(), name.end(), '/'), model::group_of(name), &node});
   }
   std::stable_sort(all.begin(), all.end(), [](const Placed& a, const Placed& b) {
     return std::tie(a.depth, a.group) < std::tie(b.depth, b.group);
