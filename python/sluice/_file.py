@@ -174,7 +174,8 @@ class File(OneHandle, Mapping):
                 of the file. See docs/compression.md.
 
         Raises:
-            Error: BAD_NAME, EXISTS (another type, shape or option), INVALID_ARGUMENT, UNSUPPORTED.
+            Error: BAD_NAME, EXISTS (another type, shape or option; "time", where that is the times
+                of the steps already), INVALID_ARGUMENT, UNSUPPORTED.
         """
         given = {"steps": steps, "unit": unit, "description": description, "partial": partial,
                  "fill": fill, "dimensions": dimensions, "chunk": chunk, "varying": varying,

@@ -45,8 +45,9 @@ struct Format {
   bool many = false;   ///< more than one variable
   bool names = false;  ///< of variables; if not, its one variable is found by every name
   bool attributes = false;
-  bool times = false;      ///< a time for every step
-  bool checksums = false;  ///< and where they are stored
+  bool times = false;          ///< a time for every step
+  bool time_variable = false;  ///< they are in a variable `time`, once one was given
+  bool checksums = false;      ///< and where they are stored
   bool tiled = false;  ///< steps are divided into tiles by the library; otherwise each step is one
                        ///< tile
   bool varying = false;  ///< steps with fewer rows than the definition says

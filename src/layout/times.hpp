@@ -2,11 +2,19 @@
 #pragma once
 
 #include <algorithm>
+#include <string_view>
 
 #include "layout/catalog.hpp"
 #include "model/definition.hpp"
 
 namespace sluice::layout {
+
+/// Is it `time`, or in a group of that name? Beside such a variable a file has no record of the
+/// times by that name.
+inline bool takes_time(std::string_view name) {
+  const std::string_view own = time_name;
+  return name.starts_with(own) && (name.size() == own.size() || name[own.size()] == '/');
+}
 
 /// Is it the record of the times that begin_step was given? `has_time`: does the format, or the
 /// file, keep one (Catalog::has_time())?

@@ -1,10 +1,12 @@
 #include "commit/output/description.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "codec/checksum.hpp"
 #include "layout/lengths.hpp"
 #include "layout/rounding.hpp"
+#include "layout/times.hpp"
 #include "model/bytes.hpp"
 #include "model/fill.hpp"
 #include "model/kernels.hpp"
@@ -13,8 +15,13 @@
 
 namespace sluice::commit {
 
-void Description::adopt(const std::vector<model::Definition>& known, const layout::Format& format) {
+void Description::adopt(const std::vector<model::Definition>& known, const layout::Format& format,
+                        bool has_times) {
   format_ = &format;
+  const bool is_among = std::ranges::any_of(known, [](const model::Definition& d) {
+    return d.along_steps && d.name == layout::time_name;
+  });
+  time_variable_ = has_times || is_among ? TimeVariable::own : TimeVariable::none;
   is_nameless_ = !format.names && !known.empty();
   definitions_ = known;
   old_count_ = known.size();
@@ -298,6 +305,7 @@ std::optional<std::uint32_t> Description::check(model::Definition& definition,
   if (const auto index = find_same(definition, gives_compress)) {
     return index;
   }
+  refuse_own_time(definition.name);
   checked_->check(definition);
   layout::settle_tile(*format_, definition);
   names_.check_path(definition.name);
@@ -318,9 +326,24 @@ std::uint32_t Description::add(const model::Definition& definition,
   return index;
 }
 
-void Description::settle() {
+void Description::settle(std::optional<double> time) {
   said_.clear();
   checked_->settle();
+  if (format_->time_variable && time_variable_ == TimeVariable::none && time &&
+      !std::isnan(*time)) {
+    const bool is_taken = std::ranges::any_of(
+        definitions_, [](const model::Definition& d) { return layout::takes_time(d.name); });
+    time_variable_ = is_taken ? TimeVariable::callers : TimeVariable::own;
+  }
+}
+
+void Description::refuse_own_time(const std::string& name) const {
+  if (time_variable_ == TimeVariable::own && layout::takes_time(name)) {
+    throw Error(Code::exists, "define " + name +
+                                  ": since its first step with a time the file has a variable "
+                                  "time, which holds the times of the steps: give this one another "
+                                  "name, or in a new file define it before that step");
+  }
 }
 
 /// It must be the same on all ranks.

@@ -25,8 +25,10 @@ class Description {
   template <class Thing>
   using Accept = std::function<void(const Thing&)>;
 
-  /// The variables of an existing file of `format`.
-  void adopt(const std::vector<model::Definition>& known, const layout::Format& format);
+  /// The variables of an existing file of `format`. `has_times`: it has the library's own `time`,
+  /// which may be none of them.
+  void adopt(const std::vector<model::Definition>& known, const layout::Format& format,
+             bool has_times);
 
   const layout::Format& format() const noexcept { return *format_; }
   const std::vector<model::Definition>& definitions() const noexcept { return definitions_; }
@@ -67,10 +69,12 @@ class Description {
   std::uint64_t digest() const;
   /// The statements since the last settle(), and the rows of this step, as text.
   std::vector<exec::Said> said(bool in_step) const;
-  /// All ranks have said the same, and it becomes part of the file.
-  void settle();
+  /// All ranks have said the same, and it becomes part of the file. `time`: of the step.
+  void settle(std::optional<double> time);
 
  private:
+  /// Error exists for a new variable that is, or hides, the library's own `time`.
+  void refuse_own_time(const std::string& name) const;
   /// The variable that `definition` describes, or nothing where it may be added; completes it.
   std::optional<std::uint32_t> check(model::Definition& definition,
                                      const std::string& default_compress);
@@ -84,6 +88,9 @@ class Description {
   Names names_;                ///< of the definitions; none of one that has none yet
   bool is_nameless_ = false;   ///< the appended variable has not been given its name
   std::optional<layout::Definitions> checked_;  ///< what the format remembers of them
+  enum class TimeVariable : std::uint8_t { none, own, callers };
+  /// Whose `time` is, once a step has a time.
+  TimeVariable time_variable_ = TimeVariable::none;
   enum class RowState : std::uint8_t { open, resized, put, joined };
   std::vector<RowState> row_states_;       ///< by variable: what is known of its rows in this step
   std::vector<std::uint64_t> row_counts_;  ///< by variable: of the current step

@@ -21,9 +21,9 @@ Output::Output(exec::Transport& transport, storage::Storage& storage, const std:
       report_(transport, storage, path_, options_) {}
 
 void Output::adopt(const std::vector<model::Definition>& known, std::uint64_t steps, bool is_new,
-                   const layout::Format& format) {
+                   const layout::Format& format, bool has_times) {
   options_.durability = layout::durability_of(format, options_.durability);
-  description_.adopt(known, format);
+  description_.adopt(known, format, has_times);
   rounding_notes_.begin(is_new && known.empty());
   steps_ = steps;
   has_news_ = is_new;
@@ -486,7 +486,7 @@ Output::Agreed Output::agree_on_touched(bool is_step, bool is_last) {
     }
     throw;
   }
-  description_.settle();
+  description_.settle(is_step ? std::optional(time_) : std::nullopt);
   if (is_last && head[8] != 0) {
     unended_ = {static_cast<std::uint64_t>(head[9]), transport_.size() - static_cast<int>(head[8])};
   }

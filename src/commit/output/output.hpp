@@ -131,9 +131,9 @@ class Output {
          const Options& options);
 
   /// The existing content; the same on every rank. `is_new`: there is something to commit even
-  /// without any put.
+  /// without any put. `has_times`: of Description::adopt().
   void adopt(const std::vector<model::Definition>& known, std::uint64_t steps, bool is_new,
-             const layout::Format& format);
+             const layout::Format& format, bool has_times = false);
   exec::Transport& transport() const noexcept { return transport_; }
   storage::Storage& storage() const noexcept { return storage_; }
   const Options& options() const noexcept { return options_; }

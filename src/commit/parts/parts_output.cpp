@@ -192,7 +192,7 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
   const auto kept = in.get<std::uint64_t>();
   const auto first_number = in.get<std::uint64_t>();
   const layout::Format& format = format_as(in.get<Profile>(), path, options);
-  has_time_ = in.get<bool>();
+  const auto has_times = in.get<bool>();
   std::vector<model::Definition> known;
   for (auto left = in.get<std::size_t>(); left > 0; --left) {
     known.push_back(model::Definition::read_from(in));
@@ -210,7 +210,7 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
   for (const layout::Mapping& mapping : set.mappings) {
     is_written_[mapping.variable] = true;
   }
-  adopt(known, kept, opening != Opening::append, format);
+  adopt(known, kept, opening != Opening::append, format, has_times);
   is_behind_ = may_be_behind(options, transport, storage, format);
   group_ = transport.split(group.number);
   leaders_ = transport.split(group_->rank() == 0 ? 0 : -1);
@@ -297,14 +297,7 @@ void PartsOutput::move_parts(const std::vector<std::string>& paths) {
                 [&] { index_->replace(index_->content().with_parts_at(paths), true); });
 }
 
-void PartsOutput::accept(const model::Definition& definition) {
-  if (has_time_ && definition.name == layout::time_name) {
-    throw Error(Code::exists, "define " + definition.name +
-                                  ": the times of the steps are there "
-                                  "already: choose another name");
-  }
-  is_written_.push_back(false);
-}
+void PartsOutput::accept(const model::Definition&) { is_written_.push_back(false); }
 
 void PartsOutput::accept(const model::Attribute& attribute) {
   if (index_) {

@@ -106,7 +106,6 @@ class PartsOutput final : public Output {
   std::uint64_t part_bytes_ = 0;  ///< of the largest of them
   bool part_has_fixed_ = false;   ///< does one of them contain a fixed variable?
   std::vector<bool> is_written_;  ///< by variable: a fixed one that is committed
-  bool has_time_ = false;         ///< of an appended set
   bool is_behind_ = false;        ///< is the part written in the background?
   bool shares_unchanged_ = false;
   BlockHistory history_;                      ///< where unchanged values are shared

@@ -17,6 +17,7 @@
 #include "layout/hdf5/scales.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/hdf5/virtual_mappings.hpp"
+#include "layout/times.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -152,7 +153,7 @@ class IndexWriter {
         any = any || !std::isnan(row.time);
       }
     }
-    const bool taken = names_.count(time_name) != 0;
+    const bool taken = std::any_of(names_.begin(), names_.end(), takes_time);
     if (taken || has_fixed_time(index_.profile, index_.definitions)) {
       return;
     }

@@ -1,10 +1,12 @@
 #include "layout/hdf5/planned_dimensions.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/log.hpp"
+#include "layout/times.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -116,10 +118,14 @@ void PlannedDimensions::make_time() {
 
 bool PlannedDimensions::keeps_time(double time) const {
   // In an appended file it is among the known variables too.
-  const bool is_callers = !has_time_ && (variables_.has(time_name) ||
-                                         has_fixed_time(file_.profile(), variables_.definitions()));
-  const bool is_needed = is_netcdf() || has_time_ || !std::isnan(time);
-  return is_needed && !is_callers && !is_grouped(file_.profile());
+  if (has_time_) {
+    return !is_grouped(file_.profile());
+  }
+  const std::vector<model::Definition>& definitions = variables_.definitions();
+  return (is_netcdf() || !std::isnan(time)) && !is_grouped(file_.profile()) &&
+         !has_fixed_time(file_.profile(), definitions) &&
+         std::none_of(definitions.begin(), definitions.end(),
+                      [](const model::Definition& d) { return takes_time(d.name); });
 }
 
 void PlannedDimensions::prepare_time(double time) {

@@ -15,6 +15,7 @@ constinit const Format format_row{
     .names = true,
     .attributes = true,
     .times = true,
+    .time_variable = true,
     .checksums = true,
     .tiled = true,
     .varying = true,

@@ -245,6 +245,7 @@ void take_array(const Json& node, const std::string& name, const std::string& pa
     return;
   }
   manifest.arrays.push_back({definition_of(name, *array, own.find(name)), *array});
+  manifest.arrays.back().definition.along_steps = manifest.has_time && name == time_name;
   if (model::Definition& made = manifest.arrays.back().definition;
       has_large_fill(node) && !made.gives_fill) {
     made.partial = true;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "layout/rounding.hpp"
+#include "layout/times.hpp"
 #include "layout/zarr/dimension_names.hpp"
 #include "layout/zarr/fill_value.hpp"
 #include "model/bytes.hpp"
@@ -255,7 +256,7 @@ CommitPlan ZarrPlanner::plan_commit(const CommitRequest& request) {
     ++state_.steps;
     const bool is_name_free = kept_.documents.count(time_name) == 0 &&
                               std::none_of(known().begin(), known().end(),
-                                           [](const auto& d) { return d.name == time_name; });
+                                           [](const auto& d) { return takes_time(d.name); });
     state_.has_time = state_.has_time || (is_name_free && !std::isnan(request.time));
     forget_untouched(step, plan.objects);
   }
@@ -326,8 +327,8 @@ Manifest ZarrPlanner::manifest() const {
   manifest.kept = kept_;
   std::unordered_set<std::string_view> later;
   for (std::uint32_t v = 0; v < known().size(); ++v) {
-    if (state_.has_time && known()[v].name == time_name) {
-      continue;  // of an earlier run, known so that nobody puts it
+    if (known()[v].along_steps) {
+      continue;  // the times, in a store that was there: known so that nobody puts them
     }
     const PlannedArrays::Made& made = arrays_.made(v);
     if (made.exists && made.is_ours) {
