@@ -144,9 +144,14 @@ class Variables(unittest.TestCase):
         source = new_path()
         with h5py.File(source, "w") as file:
             file["known"] = numpy.arange(3.0)
-            file["compound"] = numpy.zeros(2, [("a", "i4"), ("b", "f8")])
+            file["table"] = numpy.zeros(2, [("a", "i4"), ("b", "f8")])
         self.assertEqual(said(sluice("convert", source, new_path(".nc"), "--variables", "known")),
                          [])
+        for asked in (("convert", source, new_path(".nc"), "--variables", "table"),
+                      ("dump", source, "table")):
+            result = sluice(*asked)
+            self.assertEqual(result.returncode, BAD_INPUT)
+            self.assertIn(": table is there, but Sluice does not read it: compound", result.stderr)
 
 
 if __name__ == "__main__":

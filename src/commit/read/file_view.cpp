@@ -98,6 +98,11 @@ void FileView::Contents::write_to(model::ByteWriter& out) const {
   for (const InputVariable& variable : variables) {
     put_variable(variable, out);
   }
+  out.put(unreadable.size());
+  for (const layout::UnreadableDataset& dataset : unreadable) {
+    out.put(dataset.name);
+    out.put(dataset.type);
+  }
   out.put(attributes.size());
   for (const model::Attribute& attribute : attributes) {
     put_attribute(attribute, out);
@@ -119,6 +124,11 @@ FileView::Contents FileView::Contents::read_from(model::ByteReader& in) {
   for (std::uint32_t v = 0; v < count; ++v) {
     contents.variables.push_back(get_variable(in));
     contents.variables.back().catalog_index = v;
+  }
+  contents.unreadable.resize(in.get<std::size_t>());
+  for (layout::UnreadableDataset& dataset : contents.unreadable) {
+    dataset.name = in.get_string();
+    dataset.type = in.get_string();
   }
   contents.attributes.resize(in.get<std::size_t>());
   for (model::Attribute& attribute : contents.attributes) {
@@ -187,6 +197,12 @@ std::uint32_t FileView::find(const std::string& name) const {
   }
   if (const auto found = by_name_.find(name); found != by_name_.end()) {
     return found->second;
+  }
+  for (const layout::UnreadableDataset& dataset : contents_.unreadable) {
+    if (dataset.name == name) {
+      throw Error(Code::unsupported, contents_.path + ": " + name +
+                                         " is there, but Sluice does not read it: " + dataset.type);
+    }
   }
   std::vector<std::string> names;
   for (const InputVariable& variable : variables()) {

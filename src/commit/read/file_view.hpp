@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "codec/filter.hpp"
+#include "layout/catalog.hpp"
 #include "model/bytes.hpp"
 #include "model/definition.hpp"
 
@@ -56,6 +57,7 @@ class FileView {
     std::vector<CommitInfo> commits;
     std::vector<double> added_times;  ///< Catalog::added_times()
     std::vector<InputVariable> variables;
+    std::vector<layout::UnreadableDataset> unreadable;
     std::vector<model::Attribute> attributes;
 
     void write_to(model::ByteWriter& out) const;
@@ -74,6 +76,7 @@ class FileView {
   double time(std::uint64_t step) const;
   model::Dims shape(std::uint32_t variable, std::uint64_t step) const;
   model::Dims shape_or_most(std::uint32_t variable, std::uint64_t step) const noexcept;
+  /// Error not_found, or unsupported for a dataset that is no variable.
   std::uint32_t find(const std::string& name) const;
   /// The attributes of an owner, as indices into those of contents().
   const std::vector<std::size_t>& attributes_of(const std::string& owner) const;

@@ -68,6 +68,7 @@ void RootCatalog::describe(bool is_modified) {
     contents_.variables.push_back({stored[v].definition, stored[v].big_endian, stored[v].placeable,
                                    stored[v].filters, std::move(rows[v]), v});
   }
+  contents_.unreadable = catalog_->unreadable();
   contents_.attributes = catalog_->attributes();
   require_contents(contents_.attributes, is_modified);
   show_names();
