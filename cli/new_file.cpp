@@ -14,6 +14,11 @@ std::string unfinished_path(const Context& context, const std::string& to) {
 }
 
 void require_new(storage::Storage& storage, const std::string& path) {
+  if (storage.whole_files(path) != nullptr) {
+    throw Error(Code::unsupported, path +
+                                       ": an object store is no place for what the command "
+                                       "makes: name a file of this machine");
+  }
   if (storage.exists(path)) {
     throw Error(Code::exists, path + ": exists already: name another file");
   }

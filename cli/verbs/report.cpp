@@ -368,7 +368,8 @@ void add_report(CLI::App& app, Run& run) {
       add_verb(app, "report", "make one HTML page about a file",
                "Writes a page that needs no network and no script: what FILE holds, whether its\n"
                "bytes match their checksums, statistics and pictures of its variables, its\n"
-               "commits and attributes. Default name: FILE with .html behind it.\n"
+               "commits and attributes. Default name: FILE with .html behind it; for a\n"
+               "store at s3:// give one.\n"
                "Exit code: 0 done, 1 FILE is damaged, 2 bad input, 3 changed outside Sluice. The\n"
                "page of a damaged file is made, too, unless nothing in it can be read.\n",
                R"help(

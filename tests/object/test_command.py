@@ -64,6 +64,15 @@ def test_report(succeed, command, tmp_path, path):
     assert "2 steps" in (tmp_path / "page.html").read_text()
 
 
+def test_a_page_is_a_file_of_this_machine(succeed, command):
+    path = STORES[0]
+    succeed("w", path, {"steps": 2})
+    for arguments in ([], [f"{path}.html"]):
+        code, out, err = command("report", path, *arguments)
+        assert (code, out) == (BAD_INPUT, "") and err.count("\n") == 1
+        assert "name a file of this machine" in err
+
+
 @pytest.mark.parametrize("path", STORES)
 def test_convert_from_a_store(server, succeed, command, tmp_path, path):
     succeed("w", path, {"steps": 2})
