@@ -135,8 +135,9 @@ module sluice
     !> - `start`: first element of the part; default: ones
     !> - `allow_overflow`: a narrowing conversion may lose values; default: .false.
     !> - `in_place`: `data` is not copied, see above; default: .false.
-    !> - errors: `not_found`, `out_of_bounds`, `type_mismatch`, `overflow`, `over_budget`,
-    !>   `wrong_state` (a variable with steps outside a step)
+    !> - errors: `not_found`, `out_of_bounds`, `type_mismatch`, `over_budget`, `wrong_state` (a
+    !>   variable with steps outside a step). The commit converts the values: `overflow` (one does
+    !>   not fit) comes from `end_step`, `flush` or `close`
     generic, public :: put => &
       put_int8, put_int16, put_int32, put_int64, put_real32, put_real64, put_complex32, &
       put_complex64, put_logical8, put_logical16, put_logical32, put_logical64, put_character, &

@@ -249,9 +249,9 @@ class Step {
   /// @param data       row-major, of Selection::count elements (or of memory_shape); it must not
   ///                   change before end(). May be null where the part has no elements.
   /// @param selection  the part; default: the whole variable
-  /// @throws Error `out_of_bounds`, `type_mismatch`, `overflow` (a value does not fit, unless
-  ///         Selection::allow_overflow), `over_budget`, `invalid_argument` (another number of
-  ///         dimensions). `overlap` and `hole` come from end().
+  /// @throws Error `out_of_bounds`, `type_mismatch`, `over_budget`, `invalid_argument` (another
+  ///         number of dimensions). `overlap`, `hole` and, as the values are converted there,
+  ///         `overflow` (a value does not fit, unless Selection::allow_overflow) come from end().
   template <class T>
   void put(Variable variable, const T* data, const Selection& selection = {}) {
     put_raw(variable, data, type_of<T>(), selection);

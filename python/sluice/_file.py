@@ -300,10 +300,10 @@ class File(OneHandle, Mapping):
             define: Options of define(), for a new name; later the same ones may be given again.
 
         Raises:
-            Error: OUT_OF_BOUNDS, TYPE_MISMATCH, OVERFLOW, OVER_BUDGET, EXISTS (with another shape),
+            Error: OUT_OF_BOUNDS, TYPE_MISMATCH, OVER_BUDGET, EXISTS (with another shape),
                 INVALID_ARGUMENT (another number of dimensions; a Variable of another file; other
                 options than it was defined with), WRONG_STATE. The commit then fails too, on every
-                rank.
+                rank. The commit converts the values: OVERFLOW (one does not fit) comes from it.
         """
         array, mask, code = _taken("put", variable, data)
         known = self._for_put("put", variable, array, shape, define)
