@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "model/box_tree.hpp"
 
@@ -67,6 +68,19 @@ std::optional<Overlap> find_overlap(std::vector<OwnedBox> boxes) {
     first = last;
   }
   return std::nullopt;
+}
+
+bool tiles(const Box& region, const std::vector<Box>& parts) {
+  std::uint64_t volume = 0;
+  std::vector<OwnedBox> boxes;
+  for (const Box& part : parts) {
+    volume += part.volume();
+    if (volume > region.volume()) {
+      return false;
+    }
+    boxes.push_back({part});
+  }
+  return volume == region.volume() && !find_overlap(std::move(boxes));
 }
 
 std::optional<Dims> find_missing(const Box& region, const std::vector<Box>& disjoint_boxes) {

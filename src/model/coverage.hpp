@@ -30,6 +30,9 @@ struct Overlap {
 /// decomposition.
 std::optional<Overlap> find_overlap(std::vector<OwnedBox> boxes);
 
+/// Is every element of `region` in one of `parts`, which lie inside it, and none in two?
+bool tiles(const Box& region, const std::vector<Box>& parts);
+
 /// The first element of `region` in row-major order that no box covers, or empty. `disjoint_boxes`
 /// may reach beyond the region. O(n log(extents)).
 std::optional<Dims> find_missing(const Box& region, const std::vector<Box>& disjoint_boxes);

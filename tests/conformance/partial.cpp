@@ -98,6 +98,39 @@ SLUICE_BEHAVIOUR(partial, holes_read_as_nan) {
   holes<double>(world, "fixed", nan_value, false);
 }
 
+/// As many elements as the variable has, but half of them twice.
+SLUICE_BEHAVIOUR(partial, blocks_put_twice_hide_no_hole) {
+  const std::string path = world.path("twice.h5");
+  const Shape shape = {8, 3};
+  const Box half{{2, 0}, {4, 3}};
+  world.run([&](Rank& rank) {
+    Options options = rank.options();
+    options.check = Check::off;
+    File out = rank.open(path, Mode::write, options);
+    const Variable v = out.define<double>("v", shape, {.steps = true, .partial = true, .fill = -1});
+    Giver<double> giver;
+    Step step = out.begin_step();
+    for (const int r : {0, 1}) {
+      if (rank.is(r)) {
+        giver.put(step, v, 0, shape, half);
+      }
+    }
+    step.end();
+    out.close();
+  });
+  world.run(
+      [&](Rank& rank) {
+        File in = rank.open(path, Mode::read);
+        double got[24];
+        std::fill(std::begin(got), std::end(got), 777.0);
+        in.get(in.find("v"), got, {}, 0);
+        for (std::uint64_t i = 0; i < 24; ++i) {
+          ASSERT_EQ(got[i], i / 3 >= 2 && i / 3 < 6 ? value_at<double>(0, i) : -1) << i;
+        }
+      },
+      world.other_ranks());
+}
+
 SLUICE_BEHAVIOUR(partial, absent_in_a_whole_step) {
   const std::string path = world.path("absent.h5");
   const Shape shape = {6, 5};

@@ -34,6 +34,21 @@ void expect_same(const std::optional<Overlap>& found, const std::optional<Overla
   }
 }
 
+TEST(Overlap, TilesCoverOnceAndWhole) {
+  const Box region{{2, 0}, {4, 6}};
+  const Box upper{{2, 0}, {2, 6}};
+  const Box lower{{4, 0}, {2, 6}};
+  EXPECT_TRUE(tiles(region, {region}));
+  EXPECT_TRUE(tiles(region, {lower, upper}));
+  EXPECT_FALSE(tiles(region, {}));
+  EXPECT_FALSE(tiles(region, {upper}));
+  EXPECT_FALSE(tiles(region, {upper, upper}));  // as many elements as the region has
+  EXPECT_FALSE(tiles(region, {upper, lower, {{3, 3}, {1, 1}}}));
+  EXPECT_FALSE(tiles(region, {upper, {{3, 0}, {2, 6}}}));
+  EXPECT_TRUE(tiles({}, {{}}));  // a scalar
+  EXPECT_FALSE(tiles({}, {{}, {}}));
+}
+
 TEST(Overlap, RandomBoxesAgreeWithBruteForce) {
   test::Random random(6);
   int with_overlap = 0;

@@ -8,6 +8,7 @@
 #include "layout/catalog.hpp"
 #include "layout/portion.hpp"
 #include "model/convert.hpp"
+#include "model/coverage.hpp"
 #include "model/fill.hpp"
 
 namespace sluice::commit {
@@ -24,12 +25,12 @@ bool matches(std::span<const std::byte> bytes, const Record& record) {
 
 void CheckedReader::get(const Located& located, const Destination& to) {
   const auto records = located.records.overlapping(to.box());
-  std::uint64_t covered = 0;
+  std::vector<Box> parts;
   for (const Record* record : records) {
-    covered += model::intersect(record->box, to.box())->volume();
+    parts.push_back(*model::intersect(record->box, to.box()));
   }
   storage::File& file = source_.file(located.placement());
-  if (covered < to.box().volume()) {
+  if (!model::tiles(to.box(), parts)) {
     for (const layout::Piece& piece : layout::cut(located.placement(), to.box())) {
       for_each_part(file, located, piece.box, [&](const Box& part) {
         const auto place = to.run_of(part);

@@ -10,6 +10,7 @@
 #include "exec/transport/solo_transport.hpp"
 #include "layout/portion.hpp"
 #include "model/convert.hpp"
+#include "model/coverage.hpp"
 #include "model/linear.hpp"
 #include "model/numbering.hpp"
 #include "storage/calls.hpp"
@@ -112,24 +113,24 @@ void PartsInput::get(const InputVariable& variable, const GetRequest& request) {
   if (box.empty()) {
     return;
   }
-  std::vector<std::pair<Mapping, Box>> hits;
-  std::uint64_t covered = 0;
+  std::vector<Mapping> hits;
+  std::vector<Box> parts;
   for (const std::uint32_t m : by_variable_[*variable.number_in_set]) {
     if (variable.definition.stepped && !mappings_.holds(m, request.step)) {
       continue;
     }
     const Mapping mapping = mappings_[m];
     if (const auto part = model::intersect(mapping.box, box)) {
-      hits.emplace_back(mapping, *part);
-      covered += part->volume();
+      hits.push_back(mapping);
+      parts.push_back(*part);
     }
   }
-  if (covered < box.volume()) {
+  if (!model::tiles(box, parts)) {
     Destination(variable, request).fill(box);
   }
-  for (const auto& [mapping, wanted] : hits) {
+  for (std::size_t i = 0; i < hits.size(); ++i) {
     try {
-      read(mapping, wanted, variable, request);
+      read(hits[i], parts[i], variable, request);
     } catch (const Error& e) {
       throw Error(e.code(), naming_index(e, variable, request.step).what());
     }
