@@ -100,11 +100,21 @@ TEST_F(Collect, AStrangerInTheFolderIsNotReplaced) {
   expect_everywhere(errors, Code::exists, {name});
   expect_set(2, storage_, index_, {.steps = 2});
   files::remove(scratch_ / name);
-  // The copies of the failed attempt do not interfere with others.
-  for (const auto& entry : files::directory_iterator(scratch_ / "out.h5.parts")) {
-    files::remove(entry.path());
-  }
-  EXPECT_EQ(collect(2).moved, 3u);
+  // The copies of the failed attempt, which are the set's own, are replaced.
+  EXPECT_FALSE(files::is_empty(scratch_ / "out.h5.parts"));
+  const auto done = collect(2);
+  EXPECT_EQ(done.moved, 3u);
+  EXPECT_EQ(done.left, 0u);
+  expect_set(2, storage_, index_, {.steps = 2});
+}
+
+TEST_F(Collect, APartIsNotReplacedByItselfThroughALink) {
+  write("fast", Mode::write, 0);
+  files::create_directory_symlink(scratch_ / "fast", scratch_ / "link");
+  const auto errors = errors_on_ranks(2, [&](exec::Transport& transport) {
+    commit::collect(transport, *storage_, index_, {scratch_ / "link/out.h5.parts", false});
+  });
+  expect_everywhere(errors, Code::exists, {"is the part itself, by another path"});
   expect_set(2, storage_, index_, {.steps = 2});
 }
 

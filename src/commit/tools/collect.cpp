@@ -32,6 +32,7 @@ class Collector {
  private:
   void choose_targets();
   void choose_movers();
+  void make_way(std::size_t part);
   void move(std::size_t part);
   bool is_home(std::size_t part) const { return sources_[part] == targets_[part]; }
 
@@ -135,13 +136,29 @@ void Collector::choose_movers() {
   }
 }
 
-void Collector::move(std::size_t part) {
+/// Only a copy of an earlier attempt goes: the part itself may have the target's name by a link.
+void Collector::make_way(std::size_t part) {
   const std::string& target = targets_[part];
-  if (storage_.exists(target)) {
+  const auto identity = [&](const std::string& path) {
+    return storage_.open(path, storage::Access::read)->identity();
+  };
+  if (identity(target) == identity(sources_[part])) {
+    throw Error(Code::exists, target +
+                                  ": is the part itself, by another path: name the folder as " +
+                                  storage::folder_of(sources_[part]));
+  }
+  if (!remove_part(storage_, index_path_, set_.id, {target, set_.parts[part].id})) {
     throw Error(Code::exists,
                 target +
                     ": exists already and does not belong to this set: move it away, or "
                     "choose another folder");
+  }
+}
+
+void Collector::move(std::size_t part) {
+  const std::string& target = targets_[part];
+  if (storage_.exists(target)) {
+    make_way(part);
   }
   storage_.make_folder(storage::folder_of(target));
   copy_part(storage_, sources_[part], target, [&](std::uint64_t bytes) { meter_.note(bytes); });
