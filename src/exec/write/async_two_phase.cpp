@@ -2,6 +2,7 @@
 #include <exception>
 #include <optional>
 
+#include "exec/transport/agree.hpp"
 #include "exec/write/flows.hpp"
 #include "exec/write/portion_source.hpp"
 #include "exec/write/ring.hpp"
@@ -65,24 +66,22 @@ std::uint64_t write_async_two_phase(const plan::Plan& plan, const Work& work, Bu
       failure = failure ? failure : std::current_exception();
     }
   };
+  // A rank that fails passes the windows all the same: the writers of its node wait for them.
+  const auto unless_failed = [&](auto&& prepare) {
+    failure = failure ? failure : failure_of(prepare);
+  };
   std::optional<PortionSource> portions;
-  try {
-    portions.emplace(work, plan.packed_bytes, buffers);
-  } catch (...) {
-    failure = std::current_exception();
-  }
+  unless_failed([&] { portions.emplace(work, plan.packed_bytes, buffers); });
   carry(portions ? &*portions : nullptr, data_range(plan));
-  if (!failure) {
-    portions->give_records();
-  }
+  unless_failed([&] { portions->give_records(); });
   if (work.commit->checksums) {
     // The records are known only now, and go the same way.
     std::optional<RecordWords> records;
     std::optional<WordSource> words;
-    if (!failure) {
+    unless_failed([&] {
       records.emplace(portions->records());
       words.emplace(work, *records);
-    }
+    });
     carry(words ? &*words : nullptr, records_range(plan, *work.commit));
   }
   if (failure) {
