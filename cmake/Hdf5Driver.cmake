@@ -13,6 +13,7 @@ set(SLUICE_DRIVER_SOURCES
   src/plugin/fresh_ranges.cpp src/plugin/guarded_file.cpp
   src/plugin/hdf5_caches.cpp src/plugin/hdf5_errors.cpp
   src/plugin/held_runs.cpp src/plugin/held_signature.cpp src/plugin/held_writes.cpp
+  src/plugin/new_name.cpp
   src/plugin/open_files.cpp src/plugin/opening.cpp src/plugin/record_log.cpp
   src/plugin/refusals.cpp src/plugin/refused_flushes.cpp
   src/plugin/run_report.cpp src/plugin/settings.cpp

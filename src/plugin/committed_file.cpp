@@ -21,6 +21,7 @@ CommittedFile::CommittedFile(storage::Storage& storage, std::string path, const 
       path_(std::move(path)),
       settings_(settings),
       claim_(storage, path_),
+      name_(storage, path_),
       file_(storage, settings_),
       held_(storage, storage::held_path(path_), settings.budget_bytes),
       log_(storage, path_),
@@ -51,17 +52,10 @@ std::shared_ptr<CommittedFile> CommittedFile::create(storage::Storage& storage,
     file->file_.take(std::move(there));
     file->signature_.begin();
   } else {
-    file->build_beside(exclusive);
+    file->file_.take(file->name_.build(exclusive));
     share_lock(file->file_.file(), settings);
   }
   return file;
-}
-
-void CommittedFile::build_beside(bool exclusive) {
-  const std::string building = commit::fresh_building_path(storage_, path_);
-  file_.take(storage_.create_like(building, path_));
-  building_ = building;
-  state_.exclusive = exclusive;
 }
 
 CommittedFile::~CommittedFile() {
@@ -71,16 +65,12 @@ CommittedFile::~CommittedFile() {
 }
 
 void CommittedFile::undo_creation() noexcept {
-  if (!std::exchange(building_, {}).empty()) {
+  if (name_.is_ahead()) {
     file_.drop();
-    commit::forget_building(storage_, path_);
+    name_.forget();
   } else if (signature_.is_held() && file_.is_open()) {
     file_.cut_to(0);  // where that fails: without a signature it is no HDF5 file
   }
-}
-
-void CommittedFile::require_sound() const {
-  require_sound_data(path_, state_.poisoned, file_.has_lost_data(), lost_);
 }
 
 void CommittedFile::read(std::uint64_t offset, std::span<std::byte> bytes) {
@@ -141,7 +131,7 @@ void CommittedFile::write_through(std::uint64_t offset, std::span<const std::byt
   if (!state_.keeps_fresh && !is_kept && !held_.touches(offset, bytes.size())) {
     try {
       // Where the file ended at the last commit another writer may have appended.
-      claim_.require_place_once(present_path(), file_);
+      claim_.require_place_once(name_.present(), file_);
       file_.write(offset, bytes);
       return;
     } catch (const Error& e) {
@@ -163,14 +153,48 @@ void CommittedFile::set_size(std::uint64_t bytes) {
 }
 
 void CommittedFile::commit(bool closing) {
+  for (bool is_again = false;; is_again = true) {
+    try {
+      make_commit(closing);
+      return;
+    } catch (const Error& e) {
+      if (is_again || e.code() != Code::no_space || !frees_journal()) {
+        throw commit::naming(e, commit::building_path(path_), path_);
+      }
+    }
+  }
+}
+
+/// The disk may be full of the journal. Brings into its place what that is needed for, and removes
+/// it; false where there is none, or it has to stay.
+bool CommittedFile::frees_journal() noexcept {
+  if (!log_.is_there() || state_.poisoned || !claim_.has_lease()) {
+    return false;
+  }
+  try {
+    if (deferred_) {
+      pending_ = std::move(deferred_);
+    }
+    bring_in_place();
+    if (settings_.durability != Settings::Durability::none) {
+      sync_data();  // a guard that is lifted, but not durably, needs its record
+    }
+    log_.remove();
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+void CommittedFile::make_commit(bool closing) {
   if (!own_.is_here() && state_.dirty && !closing) {
     own_.require(path_);
   }
   if (!own_.is_here() || state_.closed) {
     return;
   }
-  state_.dirty = state_.dirty || (closing && state_.deferred);
-  if ((state_.dirty || pending_) && !require_place() && building_.empty()) {
+  state_.dirty = state_.dirty || (closing && deferred_);
+  if ((state_.dirty || pending_) && !require_place() && !name_.is_ahead()) {
     return;  // only this program reads it, and with what is held
   }
   require_sound();
@@ -196,7 +220,7 @@ void CommittedFile::commit(bool closing) {
                       (closing && settings_.durability == Settings::Durability::close);
   if (signature_.is_held()) {
     put_signature(synced);
-  } else if (building_.empty()) {
+  } else if (!name_.is_ahead()) {
     change_in_place(synced, closing);
   } else {
     if (synced) {
@@ -210,7 +234,7 @@ void CommittedFile::commit(bool closing) {
 void CommittedFile::finish_commit() {
   ++commits_;
   state_.dirty = state_.keeps_fresh = state_.keeps_some = false;
-  if (state_.deferred) {
+  if (deferred_) {
     held_.drop_from(frontier_);
   } else if (!pending_) {
     held_.clear();
@@ -236,30 +260,15 @@ void CommittedFile::sync_data() {
   applied_.reset();
 }
 
-/// After a failed sync.
-void CommittedFile::renew() {
-  file_.renew(present_path());
-  require_sound();
-}
-
 void CommittedFile::take_name(bool synced) {
   require_place();  // the sync of the data may have taken any time
-  const std::string building = building_;
-  const auto naming = state_.exclusive ? commit::Naming::refuse : commit::Naming::replace;
-  const bool is_replacing = commit::take_name(storage_, building, path_, synced, naming);
-  building_.clear();
-  state_.exclusive = false;
-  if (!synced) {
-    state_.names_changed = true;
-    return;
-  }
   try {
-    storage_.sync_directory(path_);
-  } catch (const Error& e) {
-    // What was replaced cannot come back: a crash would decide between the old file and this one.
-    state_.poisoned = is_replacing || !commit::take_name_back(storage_, building, path_, building_);
-    throw state_.poisoned ? commit::in_doubt(e) : e;
+    name_.take(synced);
+  } catch (...) {
+    state_.poisoned = name_.is_in_doubt();
+    throw;
   }
+  state_.names_changed = !synced;
 }
 
 /// The first commit of what was written into an empty file. Whoever made that may not have synced
@@ -330,7 +339,7 @@ void CommittedFile::change_in_place(bool synced, bool closing) {
     }
     // A record of what was deferred would otherwise stay the last one.
     record = log_.write({file_.file(), held_, frontier_, guard, commits_ + 1, end_,
-                         told ? &*told : nullptr, state_.deferred});
+                         told ? &*told : nullptr, deferred_ != nullptr});
     if (synced) {
       sync_record(record != nullptr, told.has_value());
     }
@@ -344,8 +353,10 @@ void CommittedFile::change_in_place(bool synced, bool closing) {
   }
   // From here on the commit is there, whatever happens: recovery would carry it out.
   log_.accept(synced);
-  state_.deferred = defers && !log_.is_full();
-  if (!state_.deferred) {
+  deferred_.reset();
+  if (defers && !log_.is_full()) {
+    deferred_ = std::move(record);
+  } else {
     pending_ = std::move(record);
     HeldRuns runs(*pending_, held_);
     apply(runs, synced, guard.has_value());
@@ -413,11 +424,6 @@ void CommittedFile::bring_in_place() {
   }
 }
 
-/// Has a close anything to write, or a journal to remove?
-bool CommittedFile::is_unfinished() const {
-  return state_.dirty || state_.deferred || pending_ || file_.is_guarded() || log_.is_there();
-}
-
 void CommittedFile::close() {
   if (!own_.is_here() || state_.closed) {
     return;
@@ -460,7 +466,7 @@ void CommittedFile::close() {
 /// Without a journal: runs of its record may lie behind the end. Not where it was moved: whoever
 /// has it by its new name may have appended.
 void CommittedFile::finish_in_place() noexcept {
-  if (!claim_.has_place(present_path(), file_)) {
+  if (!claim_.has_place(name_.present(), file_)) {
     return;  // what HDF5 gave back at the end stays
   }
   if (commits_ != 0 && end_ != 0) {
@@ -482,15 +488,8 @@ void CommittedFile::give_up() noexcept {
   if (!pending_) {
     file_.lift_guard();
   }
-  if (log_.is_there() && !pending_ && !file_.is_guarded() && !state_.deferred && !state_.poisoned) {
-    try {
-      if (settings_.durability != Settings::Durability::none) {
-        sync_data();  // a guard that is lifted, but not durably, needs its record
-      }
-      log_.remove();
-    } catch (const std::exception&) {
-      // recovery finds that there is nothing to do
-    }
+  if (!pending_ && !file_.is_guarded() && !deferred_) {
+    frees_journal();  // where it cannot, recovery finds that there is nothing to do
   }
 }
 

@@ -37,7 +37,9 @@
 #include "plugin/held_signature.hpp"
 #include "plugin/held_writes.hpp"
 #include "plugin/lost_writes.hpp"
+#include "plugin/new_name.hpp"
 #include "plugin/record_log.hpp"
+#include "plugin/refused_flushes.hpp"
 #include "plugin/settings.hpp"
 #include "storage/own_process.hpp"
 #include "storage/storage.hpp"
@@ -73,7 +75,8 @@ class CommittedFile {
   std::uint64_t end() const noexcept { return end_; }
   void set_end(std::uint64_t end) noexcept { end_ = end; }
 
-  /// A durable, atomic commit of everything written so far. `closing`: the last one.
+  /// A durable, atomic commit of everything written so far. `closing`: the last one. On a full disk
+  /// the journal goes first, where it can, and the commit is tried once more.
   void commit(bool closing);
   /// Commits what commit() did not; a clean end removes the journal. Error where the last state is
   /// not in the file.
@@ -81,16 +84,22 @@ class CommittedFile {
 
  private:
   CommittedFile(storage::Storage& storage, std::string path, const Settings& settings);
-  void build_beside(bool exclusive);
-  const std::string& present_path() const { return building_.empty() ? path_ : building_; }
   void undo_creation() noexcept;
-  bool is_removed() { return building_.empty() && claim_.is_removed(path_, file_); }
+  bool is_removed() { return !name_.is_ahead() && claim_.is_removed(path_, file_); }
   /// To be called before anything is written. False: it was removed.
-  bool require_place() { return claim_.require_place(present_path(), file_); }
-  void require_sound() const;
+  bool require_place() { return claim_.require_place(name_.present(), file_); }
+  void require_sound() const {
+    require_sound_data(path_, state_.poisoned, file_.has_lost_data(), lost_);
+  }
+  void make_commit(bool closing);
+  bool frees_journal() noexcept;
   void finish_commit();
   void sync_data();
-  void renew();
+  /// After a failed sync.
+  void renew() {
+    file_.renew(name_.present());
+    require_sound();
+  }
   void write_in_child(std::uint64_t offset, std::span<const std::byte> bytes);
   void write_through(std::uint64_t offset, std::span<const std::byte> bytes);
   void take_name(bool synced);
@@ -102,7 +111,10 @@ class CommittedFile {
   void take_back(bool is_written) noexcept;
   void apply(commit::JournalRuns& runs, bool synced, bool guarded);
   void bring_in_place();
-  bool is_unfinished() const;
+  /// Has a close anything to write, or a journal to remove?
+  bool is_unfinished() const {
+    return state_.dirty || deferred_ || pending_ || file_.is_guarded() || log_.is_there();
+  }
   void finish_in_place() noexcept;
   void give_up() noexcept;
 
@@ -110,15 +122,16 @@ class CommittedFile {
   const std::string path_;
   const Settings settings_;
   Claim claim_;
-  std::string building_;  ///< its name until the first commit
+  NewName name_;
   GuardedFile file_;
   HeldWrites held_;
   HeldSignature signature_;
   LostWrites lost_;
   RecordLog log_;
   BlockChecksums checksums_;
-  std::unique_ptr<commit::JournalRuns> pending_;  ///< decided, not all in place
-  std::unique_ptr<commit::JournalRuns> applied_;  ///< in place, but for a sync of its last stage
+  std::unique_ptr<commit::JournalRuns> deferred_;  ///< the last commit, if it is in held_
+  std::unique_ptr<commit::JournalRuns> pending_;   ///< decided, not all in place
+  std::unique_ptr<commit::JournalRuns> applied_;   ///< in place, but for a sync of its last stage
   std::uint64_t frontier_ = 0;
   std::uint64_t logical_end_ = 0;
   std::uint64_t end_ = 0;
@@ -127,10 +140,8 @@ class CommittedFile {
     bool dirty = false;        ///< written since the last commit
     bool keeps_some = false;   ///< held_ has bytes beyond the frontier,
     bool keeps_fresh = false;  ///< and takes all: the file refused some
-    bool deferred = false;     ///< the last commit is in held_ and in its record, not in place
     bool names_changed = false;
     bool poisoned = false;
-    bool exclusive = false;
     bool closed = false;
   };
   State state_;

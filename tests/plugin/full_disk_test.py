@@ -117,6 +117,33 @@ def test_a_replaced_file_stays(folder):
     f.close()
 
 
+REWRITE = """
+import sys, h5py, numpy
+path, length, flushes = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+with h5py.File(path, "w") as f:
+    f["fixed"] = numpy.zeros(length)
+    for i in range(1, flushes + 1):
+        f["fixed"][...] = i
+        f.flush()
+    assert (f["fixed"][()] == flushes).all()
+"""
+
+
+def test_the_journal_makes_room_for_the_next_flush(folder):
+    """Nothing grows but the journal, which alone would fill the disk."""
+    for config in ("apply=flush", "apply=later"):
+        for length in (200_000, 100_000):  # 2 MiB in place are not deferred
+            path = os.path.join(folder, "file.h5")
+            ballast = fill(folder, 3 * 8 * length + (200 << 10))
+            subprocess.run([sys.executable, "-c", REWRITE, path, str(length), "20"], check=True,
+                           env={**os.environ, "HDF5_DRIVER_CONFIG": config})
+            with h5py.File(path, "r", driver="sec2", locking=False) as f:
+                assert (f["fixed"][()] == 20).all()
+            assert sorted(os.listdir(folder)) == ["ballast", "file.h5"], os.listdir(folder)
+            os.remove(path)
+            os.remove(ballast)
+
+
 def in_own_disk():
     """Starts this test again where it may mount a disk that nobody else sees."""
     mount = f'mount -t tmpfs -o size={DISK_BYTES} none /mnt && {DISK}=/mnt exec "$0" "$@"'
