@@ -13,6 +13,7 @@ namespace sluice::mpiio {
 
 namespace {
 
+constexpr std::int64_t smallest_budget_mib = 8;
 constexpr std::array<std::string_view, 4> storages{"auto", "writeback", "posix", "direct"};
 
 std::string_view text_of(const char* setting) {
@@ -26,7 +27,7 @@ bool is_storage(std::string_view value) {
 }
 std::optional<std::int64_t> mib_of(std::string_view value) {
   const auto number = model::number_in<std::int64_t>(value);
-  return number && *number >= 0 ? number : std::nullopt;
+  return number && *number >= smallest_budget_mib ? number : std::nullopt;
 }
 bool is_mib(std::string_view value) { return mib_of(value).has_value(); }
 
@@ -38,7 +39,7 @@ struct Setting {
 };
 constexpr std::array<Setting, 6> settings{{
     {"SLUICE_MPIIO", is_switch, "true or false (on, off, yes, no, 1, 0)", "true"},
-    {"SLUICE_MPIIO_BUDGET_MIB", is_mib, "a whole number of MiB, such as 256", "256"},
+    {"SLUICE_MPIIO_BUDGET_MIB", is_mib, "a whole number of MiB from 8 on", "256"},
     {"SLUICE_MPIIO_PATH", nullptr, "", ""},
     {"SLUICE_MPIIO_RECORD", nullptr, "", ""},
     {"SLUICE_MPIIO_STORAGE", is_storage, "auto, writeback, posix or direct", "auto"},

@@ -88,7 +88,7 @@ class Pool {
 std::int64_t staging_budget_bytes() {
   constexpr std::int64_t standard_mib = 256;
   const std::int64_t mib = asked_budget_mib().value_or(standard_mib);
-  return std::clamp<std::int64_t>(mib, 8, std::int64_t{1} << 30) << 20;
+  return std::min(mib, std::int64_t{1} << 30) << 20;
 }
 
 StagedJob::StagedJob(std::int64_t bytes)

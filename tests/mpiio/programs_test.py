@@ -122,9 +122,11 @@ class Programs(unittest.TestCase):
                     ("SLUICE_MPIIO_WRITE_BEHIND", "treu", f"=treu: {boolean}: it is false"),
                     ("SLUICE_MPIIO", "of", f"=of: {boolean}: it is true"),
                     ("SLUICE_MPIIO_BUDGET_MIB", "2GB",
-                     "=2GB: expected a whole number of MiB, such as 256: it is 256"),
+                     "=2GB: expected a whole number of MiB from 8 on: it is 256"),
+                    ("SLUICE_MPIIO_BUDGET_MIB", "2",
+                     "=2: expected a whole number of MiB from 8 on: it is 256"),
                     ("SLUICE_MPIIO_WRIT_BEHIND", "1", ": there is no such setting; there are ")):
-                with self.subTest(abi=abi, name=name):
+                with self.subTest(abi=abi, name=name, value=value):
                     said = self.settings_said(abi, **{name: value})
                     self.assertEqual(said.count(f"sluice: {name}{told}"), 1, said)
                     self.assertIn("ranks; in the slowest rank", said)  # the interface answered
