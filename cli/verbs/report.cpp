@@ -208,7 +208,8 @@ class Report {
       const std::uint64_t last = d.stepped && input_.steps() != 0 ? input_.steps() - 1 : 0;
       text += row({html(d.name), html(type_name(d.type)), shape_text(input_.shape_or_most(v, last)),
                    d.stepped ? std::to_string(input_.steps()) : "-", html(unit_of(input_, d.name)),
-                   bytes_text(bytes_of(v)), html(input_.catalog().variables()[v].storage)});
+                   bytes_text(bytes_of(v)),
+                   html(input_.catalog().variables()[input_.number_in_catalog(v)].storage)});
     }
     return text + "</table></div>\n";
   }

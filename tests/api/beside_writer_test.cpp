@@ -82,7 +82,41 @@ TEST_P(BesideWriter, ReadsTheStepsThatItHasSeenAsTheWriterGoesOn) {
   }
 }
 
-/// As the test before, by the clock: neither process knows when the other works.
+/// A new variable comes into the first of two groups, and so before those of the second.
+TEST_P(BesideWriter, FindsItsVariablesBehindNewOnes) {
+  const std::string path = std::string("grouped") + GetParam();
+  files_.run(2, [&](exec::Transport& transport) {
+    File out = files_.open(transport, path, Mode::write, at_once());
+    const model::Box mine = slab(shape, transport.rank(), transport.size());
+    const auto put_steps = [&](std::uint64_t first, const std::vector<std::string>& names) {
+      for (std::uint64_t s = first; s < first + 20; ++s) {
+        Giver<double> giver;
+        Step step = out.begin_step({.time = static_cast<double>(s)});
+        for (std::uint64_t v = 0; v < names.size(); ++v) {
+          giver.put(step, out.find(names[v]), 100 * v + s, shape, mine);
+        }
+        step.end();
+      }
+    };
+    std::vector<std::string> names{"a/first", "b/second"};
+    for (const std::string& name : names) {
+      out.define<double>(name, shape, {.steps = true});
+    }
+    put_steps(0, names);
+    File in = files_.open(transport, path, Mode::read);
+    out.define<double>("a/late", shape, {.steps = true, .partial = true});
+    names.emplace_back("a/late");
+    put_steps(20, names);
+    for (std::uint64_t v = 0; v < 2; ++v) {
+      for (const std::uint64_t s : {0U, 19U}) {
+        expect_values<double>(in, names[v], 100 * v + s, shape, whole_box(shape), s);
+      }
+    }
+    EXPECT_EQ(in.steps(), 20U);
+  });
+}
+
+/// As the test before that, by the clock: neither process knows when the other works.
 TEST_P(BesideWriter, FollowsAnotherProcess) {
   const storage::Scratch scratch;
   const std::string path = scratch / (std::string("out") + GetParam());

@@ -26,7 +26,7 @@ FileInput::FileInput(exec::Transport& ranks, storage::Storage& place, const std:
 
 bool FileInput::follow(bool may_follow) const {
   auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
-    const bool has_followed = may_follow && root->follow();
+    const bool has_followed = may_follow && root->follow(true);
     out.put(has_followed);
     out.put(has_followed ? root->journal() : std::vector<std::byte>{});
   });

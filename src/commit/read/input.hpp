@@ -76,10 +76,14 @@ class Input {
   bool is_unchanged() const { return file_.root->is_unchanged(); }
   /// On rank 0. Valid until follow().
   layout::Catalog& catalog() noexcept { return file_.root->catalog(); }
+  /// On rank 0. The number of a variable in catalog(), which reading beside a writer may change.
+  std::uint32_t number_in_catalog(std::uint32_t variable) const {
+    return file_.root->number_of(file_.view[variable].catalog_index);
+  }
   /// On rank 0. If the file was changed since its catalog was opened: opens that again. It has the
-  /// commits and variables of the previous one, and perhaps more; false if there is no such
-  /// catalog.
-  bool follow() { return file_.root->follow(); }
+  /// commits and variables of the previous one, with their numbers, and perhaps more; false if
+  /// there is no such catalog.
+  bool follow() { return file_.root->follow(false); }
 
   /// Of the index of a set of parts: the set, without its mappings; nullptr for ordinary files.
   const layout::PartSet* set() const noexcept { return parts_ ? &parts_->set() : nullptr; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "codec/checksum.hpp"
@@ -37,6 +38,7 @@ RootCatalog::RootCatalog(storage::Storage& storage, const std::string& path, con
 
 void RootCatalog::describe(bool is_modified) {
   contents_ = {};
+  numbers_.clear();
   contents_.path = path_;
   contents_.is_ours = catalog_->ours();
   contents_.has_names = layout::format_named(catalog_->format()).names;
@@ -65,6 +67,7 @@ void RootCatalog::describe(bool is_modified) {
   }
   require_rows(rows);
   for (std::uint32_t v = 0; v < stored.size(); ++v) {
+    numbers_.push_back(v);
     contents_.variables.push_back({stored[v].definition, stored[v].big_endian, stored[v].placeable,
                                    stored[v].filters, std::move(rows[v]), v});
   }
@@ -113,14 +116,28 @@ bool RootCatalog::is_unchanged() const {
   return moment_ != 0 && moment_of(storage_, path_) == moment_;
 }
 
-bool RootCatalog::follow() {
+std::optional<std::vector<std::uint32_t>> RootCatalog::numbers_in(
+    const layout::Catalog& next) const {
+  std::unordered_map<std::string_view, std::uint32_t> by_name;
+  for (std::uint32_t v = 0; v < next.variables().size(); ++v) {
+    by_name.emplace(next.variables()[v].definition.name, v);
+  }
+  std::vector<std::uint32_t> numbers;
+  for (const std::uint32_t number : numbers_) {
+    const auto found = by_name.find(catalog_->variables()[number].definition.name);
+    if (found == by_name.end()) {
+      return std::nullopt;
+    }
+    numbers.push_back(found->second);
+  }
+  return numbers;
+}
+
+bool RootCatalog::follow(bool may_reorder) {
   if (is_unchanged()) {
     return false;
   }
   const auto continues = [](const layout::Catalog& old, const layout::Catalog& next) {
-    const auto same_name = [](const layout::StoredVariable& a, const layout::StoredVariable& b) {
-      return a.definition.name == b.definition.name;
-    };
     const auto same_commit = [](const CommitRow& a, const CommitRow& b) {
       return a.step == b.step && a.modified_ns == b.modified_ns;
     };
@@ -131,10 +148,7 @@ bool RootCatalog::follow() {
            std::all_of(next.commits().begin() + static_cast<std::ptrdiff_t>(old.commits().size()),
                        next.commits().end(), keeps_steps) &&
            std::equal(old.commits().begin(), old.commits().end(), next.commits().begin(),
-                      same_commit) &&
-           next.variables().size() >= old.variables().size() &&
-           std::equal(old.variables().begin(), old.variables().end(), next.variables().begin(),
-                      same_name);
+                      same_commit);
   };
   std::unique_ptr<layout::Catalog> next;
   Committed committed;
@@ -146,10 +160,12 @@ bool RootCatalog::follow() {
   } catch (const Error&) {
     return false;
   }
-  if (!continues(*catalog_, *next)) {
+  auto numbers = numbers_in(*next);
+  if (!numbers || !continues(*catalog_, *next) || (*numbers != numbers_ && !may_reorder)) {
     next.reset();
     return false;
   }
+  numbers_ = std::move(*numbers);
   catalog_ = std::move(next);  // the old catalog before the file that it reads from
   file_ = std::move(committed.file);
   journal_ = std::move(committed.journal);
@@ -203,7 +219,7 @@ std::vector<Record> RootCatalog::find_records(const FileView& view, std::uint32_
                                               std::uint64_t step) {
   const model::Definition& d = view[variable].definition;
   // For a further name of a dataset they are those of its first name.
-  const auto& stored = catalog_->variables()[view[variable].catalog_index];
+  const auto& stored = catalog_->variables()[number_of(view[variable].catalog_index)];
   const std::uint64_t hash =
       codec::checksum(stored.same_as.empty() ? stored.definition.name : stored.same_as);
   const auto& commits = catalog_->commits();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,11 @@ class RootCatalog {
   /// Valid until follow().
   layout::Catalog& catalog() noexcept { return *catalog_; }
   bool is_unchanged() const;
-  /// See Input::follow().
-  bool follow();
+  /// See Input::follow(). Without `may_reorder` also false where the variables of the catalog have
+  /// other numbers: a new one may come before others, as the groups are read one by one.
+  bool follow(bool may_reorder);
+  /// The number in catalog() of a variable that had `index` when the file was opened.
+  std::uint32_t number_of(std::uint32_t index) const { return numbers_.at(index); }
 
   /// The checksum records of a variable of one step, numbered as in `view`; none if checksums are
   /// off. Valid until the next call.
@@ -38,6 +42,8 @@ class RootCatalog {
 
  private:
   void describe(bool is_modified);
+  /// As number_of(), in a catalog that follows; empty if a variable is not there.
+  std::optional<std::vector<std::uint32_t>> numbers_in(const layout::Catalog& next) const;
   void show_names();
   void require_contents(const std::vector<model::Attribute>& attributes, bool is_modified) const;
   void require_rows(const std::vector<std::vector<std::uint64_t>>& rows) const;
@@ -59,6 +65,7 @@ class RootCatalog {
   std::vector<std::byte> journal_;
   std::unique_ptr<storage::File> file_;
   std::unique_ptr<layout::Catalog> catalog_;
+  std::vector<std::uint32_t> numbers_;  ///< see number_of()
   std::uint64_t moment_ = 0;
 
   // The location of records; determined on demand, every commit is scanned once.

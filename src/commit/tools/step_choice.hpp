@@ -134,8 +134,9 @@ inline std::uint64_t most_rows(const Input& input, std::uint32_t variable) {
 /// Collective: Catalog::parts on every rank.
 inline std::vector<std::uint64_t> parts_of(exec::Transport& transport, Input& input,
                                            std::uint32_t variable, std::uint64_t step) {
-  auto in = exec::on_root(
-      transport, [&](model::ByteWriter& out) { out.put(input.catalog().parts(variable, step)); });
+  auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
+    out.put(input.catalog().parts(input.number_in_catalog(variable), step));
+  });
   return in.get_vector<std::uint64_t>();
 }
 
