@@ -1,7 +1,7 @@
 // A file, or a folder, that gets its name only when it is complete.
 //
 // Invariants: an existing name is never replaced; a file without its name is removed with the
-// object, on rank 0.
+// object that made it, on rank 0, and never while another program writes it.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ namespace sluice::commit {
 
 class NewFile {
  public:
-  /// Collective. Error exists.
+  /// Collective. Error exists, or locked: another program makes it.
   NewFile(exec::Transport& transport, storage::Storage& storage, const std::string& path,
           const Options& options)
       : transport_(transport), storage_(storage), path_(agreed_path(transport, storage, path)) {
@@ -31,11 +31,12 @@ class NewFile {
       if (storage_.exists(path_)) {
         throw Error(Code::exists, path_ + ": exists already: choose another name");
       }
+      const auto lease = storage_.lease(building());
       remove_building();
     });
   }
   ~NewFile() {
-    if (!is_named_ && transport_.rank() == 0) {
+    if (!is_named_ && !is_anothers_ && transport_.rank() == 0) {
       try {
         remove_building();
       } catch (const Error&) {
@@ -57,7 +58,12 @@ class NewFile {
     if (options.durability != Durability::none) {
       options.durability = Durability::close;  // no step of it counts before it has its name
     }
-    return open_output(transport_, storage_, building(), Opening::create, options);
+    try {
+      return open_output(transport_, storage_, building(), Opening::create, options);
+    } catch (const Error& e) {
+      is_anothers_ = e.code() == Code::locked;  // which began at the same moment
+      throw;
+    }
   }
   /// Collective, after the close of the output.
   void finish() {
@@ -65,10 +71,13 @@ class NewFile {
   }
   /// On rank 0.
   void take_name() {
-    if (storage_.exists(path_)) {
-      throw Error(Code::exists, path_ + ": was created by another program meanwhile");
+    try {
+      storage_.rename_new(building(), path_);
+    } catch (const Error& e) {
+      throw e.code() == Code::exists
+          ? Error(Code::exists, path_ + ": was created by another program meanwhile")
+          : e;
     }
-    storage_.rename(building(), path_);
     is_named_ = true;
     storage_.sync_directory(path_);
   }
@@ -93,7 +102,8 @@ class NewFile {
   std::string path_;
   std::string format_;
   bool is_folder_ = false;
-  bool is_named_ = false;  ///< on rank 0
+  bool is_named_ = false;     ///< on rank 0
+  bool is_anothers_ = false;  ///< the file that is being built
 };
 
 /// An output that writes a NewFile.
