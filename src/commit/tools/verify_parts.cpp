@@ -144,10 +144,13 @@ void PartsVerifier::check_scalars() {
     file = storage_->open(input_.path(), storage::Access::read);
     catalog = layout::open_catalog(layout::format_in(*file, "auto"), *file);
   });
-  for (const auto& [owner, what] :
-       catalog ? catalog->departures(catalog->attributes()) : std::vector<layout::Departure>{}) {
-    findings_.add({0, owner, Finding::no_step, "", what});
-  }
+  // On rank 0, while the others go on.
+  std::exception_ptr failure = exec::failure_of([&] {
+    for (const auto& [owner, what] :
+         catalog ? catalog->departures(catalog->attributes()) : std::vector<layout::Departure>{}) {
+      findings_.add({0, owner, Finding::no_step, "", what});
+    }
+  });
   for (std::uint32_t v = 0; v < variables.size(); ++v) {
     const model::Definition& definition = variables[v].definition;
     if (definition.stepped || !definition.shape.empty() || !is_mapped(v)) {
@@ -158,14 +161,15 @@ void PartsVerifier::check_scalars() {
     std::vector<std::byte> copy(definition.type.bytes);
     for (std::uint32_t c = 0; catalog && c < catalog->variables().size(); ++c) {
       if (catalog->variables()[c].definition.name == definition.name) {
-        catalog->read(c, 0, {}, copy);
+        failure = failure ? failure : exec::failure_of([&] { catalog->read(c, 0, {}, copy); });
       }
     }
-    if (catalog && copy != original) {
+    if (catalog && !failure && copy != original) {
       findings_.add({0, definition.name, Finding::no_step, "",
                      "has different values in the index and in its part"});
     }
   }
+  exec::agree(transport_, failure);
 }
 
 bool PartsVerifier::is_mapped(std::uint32_t variable) const {
