@@ -315,6 +315,34 @@ TEST_F(Zarr, AnObjectThatCouldNotBeAskedForIsAskedForAgain) {
   });
 }
 
+// A copy by another program has no commits; a store that lost them is damaged, and no such copy.
+TEST_F(Zarr, AStoreWhoseCommitsAreLostIsDamagedAndNoCopy) {
+  write(Mode::write, 5, 2);
+  const std::vector<std::byte> root = object("zarr.json");
+  const std::string whole(reinterpret_cast<const char*>(root.data()), root.size());
+  const auto put_root = [&](std::string text, const std::string& word, const std::string& by) {
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+      text.replace(at, word.size(), by);
+    }
+    files_.put_text(path + std::string("/zarr.json"), text);
+  };
+  put_root(whole, "sluice/commits", "sluice/commitz");
+  expect_error(reading(), Code::damaged, {path, "sluice/commits", "from a copy"});
+  // Every node of Sluice's own: only the layout of the text shows who wrote it.
+  put_root(whole, "\"sluice/", "\"sluicf/");
+  put_root(std::string(reinterpret_cast<const char*>(object("zarr.json").data()),
+                       object("zarr.json").size()),
+           "\"sluice\": {\n    \"zarr", "\"sluicf\": {\n    \"zarr");
+  expect_error(reading(), Code::damaged, {path, "does not match its checksum"});
+  put_object("zarr.json", root);
+  for (const std::string& name : files_.storage()->paths()) {
+    if (name.find("sluice/commits") != std::string::npos) {
+      files_.storage()->remove(name);
+    }
+  }
+  expect_error(reading(), Code::truncated, {"sluice/commits"});
+}
+
 TEST_F(Zarr, AReferenceToNothingIsAnErrorEachTime) {
   files_.put_text("r.json", R"({"version": 1, "refs": {
     ".zgroup": "{\"zarr_format\": 2}",

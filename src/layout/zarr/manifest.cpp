@@ -144,9 +144,10 @@ void take_attributes(const Json& node, const std::string& owner, const Own& own,
   Json kept = Json::object();
   const Json attributes = node.value("attributes", Json::object());
   for (const auto& [name, value] : attributes.items()) {
-    const bool is_own_name =
-        owner.empty() ? name == own_name : name == varying_attribute && own.find(owner) != nullptr;
-    if (is_own_name && manifest.ours) {
+    const bool is_own_name = owner.empty() ? name == own_name
+                                           : name == varying_attribute &&
+                                                 (manifest.is_copy || own.find(owner) != nullptr);
+    if (is_own_name && (manifest.ours || manifest.is_copy)) {
       continue;
     }
     const auto known = own.kinds.find({owner, name});
@@ -175,36 +176,58 @@ void take_attributes(const Json& node, const std::string& owner, const Own& own,
 }
 
 bool is_own(const Manifest& manifest, const std::string& name) {
-  return manifest.ours && (name == own_name || name.rfind(std::string(own_name) + "/", 0) == 0);
+  return (manifest.ours || manifest.is_copy) &&
+         (name == own_name || name.rfind(std::string(own_name) + "/", 0) == 0);
 }
 
 /// All nodes below the root, by name; of a root that is an array, itself.
 Json nodes_in(const Json& root, const Manifest& manifest, const std::string& path) {
+  if (!manifest.is_array) {
+    return root.at("consolidated_metadata").at("metadata");
+  }
   Json nodes = Json::object();
-  if (manifest.is_array) {
-    nodes[model::stem_of(path)] = root;
-    return nodes;
-  }
-  nodes = root.at("consolidated_metadata").at("metadata");
-  if (!manifest.ours && nodes.contains(commits_name)) {
-    throw Error(Code::damaged, path + ": " + document_name +
-                                   ": has commits of Sluice, and its attribute \"sluice\" is "
-                                   "lost: restore it from a copy");
-  }
+  nodes[model::stem_of(path)] = root;
   return nodes;
 }
 
-/// What the attribute of the root says of a store of Sluice; nothing of another's.
-Own own_of(const Json& root, const std::string& path, Manifest& manifest) {
+/// Sluice never compresses the commits: a program that copies all arrays does.
+bool are_copied(const Json& commits, const std::string& path) {
+  std::string why;
+  const auto array = array_in(commits, path + ": " + commits_name, why);
+  return array && !array->filters.empty();
+}
+
+/// What the attribute of the root says of a store of Sluice; nothing of another's. A program that
+/// copies variables copies the attribute, too, and not what it speaks of.
+Own own_of(const Json& root, const Json& nodes, const std::string& path, bool may_be_ours,
+           Manifest& manifest) {
   Own own;
-  const Json attributes = root.value("attributes", Json::object());
-  if (!manifest.is_array && attributes.contains(own_name) && attributes[own_name].is_object() &&
-      attributes[own_name].contains("version")) {
-    if (attributes[own_name]["version"].get<int>() > store_version) {
-      throw Error(Code::version,
-                  path + ": a newer version of Sluice wrote this store: update Sluice");
+  const Json claim = root.value("attributes", Json::object()).value(own_name, Json());
+  const bool is_claimed = !manifest.is_array && claim.is_object() && claim.contains("version");
+  const bool has_commits = nodes.contains(commits_name);
+  if (!is_claimed) {
+    if (may_be_ours && has_commits) {
+      throw Error(Code::damaged, path + ": " + document_name +
+                                     ": has commits of Sluice, and its attribute \"sluice\" is "
+                                     "lost: restore it from a copy");
     }
-    take_own(attributes[own_name], manifest, own);
+    return own;
+  }
+  manifest.is_copy = !may_be_ours || !(has_commits || nodes.contains(own_name));
+  if (manifest.is_copy) {
+    return own;
+  }
+  if (claim["version"].get<int>() > store_version) {
+    throw Error(Code::version,
+                path + ": a newer version of Sluice wrote this store: update Sluice");
+  }
+  if (!has_commits) {
+    throw Error(Code::damaged, path + ": " + document_name + ": does not have the array " +
+                                   commits_name + ", its list of commits: restore it from a copy");
+  }
+  manifest.is_copy = are_copied(nodes.at(commits_name), path);
+  if (!manifest.is_copy) {
+    take_own(claim, manifest, own);
     check_own(manifest, path);
   }
   return own;
@@ -269,7 +292,8 @@ std::vector<std::string> empty_groups_of(const Json& nodes, const Manifest& mani
   return groups;
 }
 
-Manifest manifest_of(const Json& root, const std::string& path) {
+/// `may_be_ours`: false for what Sluice writes no stores as.
+Manifest manifest_of(const Json& root, const std::string& path, bool may_be_ours) {
   Manifest manifest;
   const std::string kind = root.value("node_type", "");
   const bool is_group = kind == "group";
@@ -277,11 +301,11 @@ Manifest manifest_of(const Json& root, const std::string& path) {
     throw Error(Code::damaged, path + ": " + document_name + ": neither a group nor an array");
   }
   manifest.is_array = !is_group;
-  const Own own = own_of(root, path, manifest);
+  const Json nodes = nodes_in(root, manifest, path);
+  const Own own = own_of(root, nodes, path, may_be_ours, manifest);
   if (is_group) {
     take_attributes(root, "", own, manifest);
   }
-  const Json nodes = nodes_in(root, manifest, path);
   for (const auto& [name, node] : nodes.items()) {
     if (is_group) {
       model::check_read_name(name, path + ": " + document_name);
@@ -344,10 +368,10 @@ std::string in_folder(const std::string& node) {
 Manifest read_manifest(storage::File& file) {
   if (is_references(file)) {
     const Json documents = read_references(file).documents(file.path());
-    return manifest_of(version3_of_documents(documents, file.path()), file.path());
+    return manifest_of(version3_of_documents(documents, file.path()), file.path(), false);
   }
   if (is_version2(file)) {
-    Manifest manifest = manifest_of(version3_of(file), file.path());
+    Manifest manifest = manifest_of(version3_of(file), file.path(), false);
     manifest.version = 2;
     return manifest;
   }
@@ -365,8 +389,8 @@ Manifest read_manifest(storage::File& file) {
     if (is_bare_group(root)) {
       root["consolidated_metadata"] = {{"metadata", metadata_below(file)}};
     }
-    Manifest manifest = manifest_of(root, file.path());
-    if (manifest.ours) {
+    Manifest manifest = manifest_of(root, file.path(), true);
+    if (manifest.ours || manifest.is_copy) {  // a store that lost its commits is no copy
       manifest.is_sealed =
           check_seal({reinterpret_cast<const char*>(text.data()), text.size()}, root, file.path());
     }

@@ -48,6 +48,8 @@ struct Kept {
 struct Manifest {
   int version = 3;  ///< of Zarr
   bool ours = false;
+  /// Another program wrote it, and copied what a store of Sluice says of itself: left out here.
+  bool is_copy = false;
   bool is_array = false;  ///< the root is an array, no group
   /// As Sluice wrote it, by its checksum; else another program wrote it anew.
   bool is_sealed = false;

@@ -8,7 +8,6 @@
 
 #include "layout/zarr/fill_value.hpp"
 #include "layout/zarr/objects.hpp"
-#include "layout/zarr/seal.hpp"
 #include "layout/zarr/walk.hpp"
 #include "model/type_names.hpp"
 #include "sluice/error.hpp"
@@ -308,9 +307,6 @@ Json version3_of_documents(const Json& documents, const std::string& path) {
     } else {
       const bool has_all = documents.contains(consolidated_file);
       root = consolidated(has_all ? documents[consolidated_file].at("metadata") : documents);
-    }
-    if (root.contains("attributes")) {
-      root["attributes"].erase(own_name);
     }
     return root;
   } catch (const Json::exception& e) {
