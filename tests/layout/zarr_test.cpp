@@ -374,5 +374,54 @@ TEST_F(Zarr, ARootThatIsNoneIsRefused) {
   }
 }
 
+// Documents of both versions and of references, with a value of another type somewhere in them.
+TEST_F(Zarr, AValueOfAnotherTypeIsDamageThatNamesTheStore) {
+  const std::string group = R"({"zarr_format": 2})";
+  const std::string v3 = R"("zarr.json": {"zarr_format": 3, "node_type": "group"})";
+  const std::vector<std::map<std::string, std::string>> stores = {
+      {{"r.json", "{" + v3 + R"(, "x/zarr.json": {"node_type": 7}})"}},
+      {{"r.json", R"({"zarr.json": {"zarr_format": 3, "node_type": 5}})"}},
+      {{"r.json", R"({"zarr.json": {"zarr_format": 3, "node_type": "group", "attributes": 7}})"}},
+      {{"r.json", R"({".zgroup": {"zarr_format": 2}, "x/.zarray": {"shape": 7}})"}},
+      {{"r.zarr/.zmetadata", R"({"metadata": {"x/.zarray": 7}})"}},
+      {{"r.zarr/.zgroup", group},
+       {"r.zarr/x/.zgroup", group},
+       {"r.zarr/x/.zattrs", "{}"},
+       {"r.zarr/y/.zarray",
+        R"({"dtype": "<f8", "shape": [1], "chunks": [1], "compressor": {"id": 7}})"}},
+      {{"r.zarr/zarr.json", R"({"zarr_format": 3, "node_type": "group",
+                                "consolidated_metadata": {"metadata": {"x": 7}}})"}}};
+  for (const auto& store : stores) {
+    LocalFiles files;
+    for (const auto& [name, text] : store) {
+      files.put_text(name, text);
+    }
+    const std::string& first = store.begin()->first;
+    const std::string name = first.substr(0, first.find('/'));
+    const Error error = files.caught(2, [&](exec::Transport& transport) {
+      const File in = files.open(transport, name, Mode::read);
+    });
+    expect_error(error, Code::damaged, {name + ":"});
+  }
+}
+
+// In version 2, and in references, the attribute is never Sluice's, whatever is in it.
+TEST_F(Zarr, AnAttributeCalledSluiceInVersion2IsLeftOut) {
+  for (const char* claim :
+       {R"({"sluice": {"version": "1.0"}, "a": 1})", R"({"sluice": {"version": 1}, "a": 1})",
+        R"({"sluice": {"version": 99, "steps": -1}, "a": 1})"}) {
+    files_.put_text("v2.zarr/.zgroup", R"({"zarr_format": 2})");
+    files_.put_text("v2.zarr/.zattrs", claim);
+    files_.put_text("r.json",
+                    R"({".zgroup": {"zarr_format": 2}, ".zattrs": )" + std::string(claim) + "}");
+    for (const char* name : {"v2.zarr", "r.json"}) {
+      files_.run(1, [&](exec::Transport& transport) {
+        File in = files_.open(transport, name, Mode::read);
+        EXPECT_EQ(in.attribute_names(""), std::vector<std::string>{"a"}) << name << " " << claim;
+      });
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sluice::test

@@ -359,6 +359,27 @@ bool is_bare_group(const Json& root) {
          !root.value("consolidated_metadata", Json()).is_object();
 }
 
+Manifest read_version3(storage::File& file) {
+  if (file.object_bytes(document_name).value_or(0) == 0) {
+    throw Error(Code::format,
+                file.path() + ": no root document of a Zarr store (" + document_name + ")");
+  }
+  const std::vector<std::byte> text = root_text(file);
+  Json root = parse(text, file.path());
+  if (root.value("zarr_format", 0) != 3) {
+    throw Error(Code::version, file.path() + ": not version 3 of Zarr");
+  }
+  if (is_bare_group(root)) {
+    root["consolidated_metadata"] = {{"metadata", metadata_below(file)}};
+  }
+  Manifest manifest = manifest_of(root, file.path(), true);
+  if (manifest.ours || manifest.is_copy) {  // a store that lost its commits is no copy
+    manifest.is_sealed =
+        check_seal({reinterpret_cast<const char*>(text.data()), text.size()}, root, file.path());
+  }
+  return manifest;
+}
+
 }  // namespace
 
 std::string in_folder(const std::string& node) {
@@ -366,37 +387,21 @@ std::string in_folder(const std::string& node) {
 }
 
 Manifest read_manifest(storage::File& file) {
-  if (is_references(file)) {
-    const Json documents = read_references(file).documents(file.path());
-    return manifest_of(version3_of_documents(documents, file.path()), file.path(), false);
-  }
-  if (is_version2(file)) {
-    Manifest manifest = manifest_of(version3_of(file), file.path(), false);
-    manifest.version = 2;
-    return manifest;
-  }
-  const std::uint64_t bytes = file.object_bytes(document_name).value_or(0);
-  if (bytes == 0) {
-    throw Error(Code::format,
-                file.path() + ": no root document of a Zarr store (" + document_name + ")");
-  }
-  const std::vector<std::byte> text = root_text(file);
-  Json root = parse(text, file.path());
+  std::string place = file.path();
   try {
-    if (root.value("zarr_format", 0) != 3) {
-      throw Error(Code::version, file.path() + ": not version 3 of Zarr");
+    if (is_references(file)) {
+      const Json documents = read_references(file).documents(file.path());
+      return manifest_of(version3_of_documents(documents), file.path(), false);
     }
-    if (is_bare_group(root)) {
-      root["consolidated_metadata"] = {{"metadata", metadata_below(file)}};
+    if (is_version2(file)) {
+      Manifest manifest = manifest_of(version3_of(file), file.path(), false);
+      manifest.version = 2;
+      return manifest;
     }
-    Manifest manifest = manifest_of(root, file.path(), true);
-    if (manifest.ours || manifest.is_copy) {  // a store that lost its commits is no copy
-      manifest.is_sealed =
-          check_seal({reinterpret_cast<const char*>(text.data()), text.size()}, root, file.path());
-    }
-    return manifest;
-  } catch (const Json::exception& e) {
-    throw Error(Code::damaged, file.path() + ": " + document_name + ": " + e.what());
+    place += std::string(": ") + document_name;
+    return read_version3(file);
+  } catch (const Json::exception& e) {  // a value of another type than it should be
+    throw Error(Code::damaged, place + ": " + e.what());
   }
 }
 

@@ -286,32 +286,26 @@ std::optional<Json> numcodecs_filters(const codec::Pipeline& pipeline) {
   return filters;
 }
 
-Json version3_of_documents(const Json& documents, const std::string& path) {
-  try {
-    if (documents.contains(array_file)) {
-      return array_node(documents[array_file], documents.value(attributes_file, Json::object()));
-    }
-    Json root;
-    if (documents.contains(document_name)) {
-      root = documents[document_name];
-      Json nodes = Json::object();
-      for (const auto& [key, document] : documents.items()) {
-        const auto [node, name] = node_and_document(key);
-        if (name == document_name && !node.empty()) {
-          nodes[node] = document;
-        }
-      }
-      if (root.value("node_type", "") == "group") {
-        root["consolidated_metadata"] = {{"metadata", std::move(nodes)}};
-      }
-    } else {
-      const bool has_all = documents.contains(consolidated_file);
-      root = consolidated(has_all ? documents[consolidated_file].at("metadata") : documents);
-    }
-    return root;
-  } catch (const Json::exception& e) {
-    throw Error(Code::damaged, path + ": " + e.what());
+Json version3_of_documents(const Json& documents) {
+  if (documents.contains(array_file)) {
+    return array_node(documents[array_file], documents.value(attributes_file, Json::object()));
   }
+  if (!documents.contains(document_name)) {
+    const bool has_all = documents.contains(consolidated_file);
+    return consolidated(has_all ? documents[consolidated_file].at("metadata") : documents);
+  }
+  Json root = documents[document_name];
+  Json nodes = Json::object();
+  for (const auto& [key, document] : documents.items()) {
+    const auto [node, name] = node_and_document(key);
+    if (name == document_name && !node.empty()) {
+      nodes[node] = document;
+    }
+  }
+  if (root.value("node_type", "") == "group") {
+    root["consolidated_metadata"] = {{"metadata", std::move(nodes)}};
+  }
+  return root;
 }
 
 }  // namespace sluice::layout::zarr

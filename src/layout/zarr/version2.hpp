@@ -20,8 +20,9 @@ bool is_version2(storage::File& file);
 /// The root document that version 3 would have. Where the store has no consolidated metadata, what
 /// its folders hold takes their place. Error damaged.
 Json version3_of(storage::File& file);
-/// The same of the documents of a store, of either version: "g/x/.zarray" and so on. Error damaged.
-Json version3_of_documents(const Json& documents, const std::string& path);
+/// The same of the documents of a store, of either version: "g/x/.zarray" and so on. Throws
+/// Json::exception where a value is of another type than it should be.
+Json version3_of_documents(const Json& documents);
 /// The filters by their names in numcodecs; nothing where it lacks one.
 std::optional<Json> numcodecs_filters(const codec::Pipeline& pipeline);
 
