@@ -303,6 +303,25 @@ def test_wrong_references_are_refused(folder, reference, said):
     assert said in refused("dump", refs, "v")
 
 
+def test_templates_stand_for_a_name_of_a_file_and_no_more(folder):
+    group = {".zgroup": "{\"zarr_format\": 2}", "v/.zarray": ARRAY}
+    refs = folder / "r.json"
+    longest = "./" * ((4096 - len("data/x.bin")) // 2)
+    write(refs, {**group, "v/0": ["{{u}}data/x.bin", 0, 4]}, templates={"u": longest})
+    assert values_of(refs) == [0, 1, 9, 9]
+    for text in ("{{u}}data/{{ none }}x.bin", "{{u}}/{{u}}data/x.bin", longest + "/./data/x.bin",
+                 "{{large}}" * 6000):
+        write(refs, {**group, "v/0": [text, 0, 4]},
+              templates={"u": longest, "none": "./", "large": "a" * 1_000_000})
+        told = refused("ls", refs)
+        assert "r.json: the reference \"v/0\"" in told and "4096 bytes" in told, told
+    # Each of them is short enough, and all of them together are not.
+    write(refs, {**group, **{f"v/{i}": ["{{u}}data/x.bin"] for i in range(5000)}},
+          templates={"u": longest})
+    told = refused("ls", refs)
+    assert "r.json: the reference \"v/" in told and "64 times" in told, told
+
+
 def test_what_is_not_read_is_refused_by_name(folder):
     refs = folder / "r.json"
     write(refs, {}, gen=[{"key": "v/{{i}}", "url": "x", "dimensions": {"i": {"stop": 4}}}])

@@ -19,6 +19,10 @@ using Sorted = nlohmann::json;
 using Templates = std::map<std::string, std::string>;
 
 constexpr int most_reference_levels = 16;
+/// No system opens a file by a longer path.
+constexpr std::size_t most_name_bytes = 4096;
+/// By templates; a name of several hundred bytes for each of the shortest references.
+constexpr std::size_t most_growth = 64;
 constexpr std::string_view base64_mark = "base64:";
 constexpr std::array<const char*, 5> document_names{".zgroup", ".zarray", ".zattrs", ".zmetadata",
                                                     document_name};
@@ -36,6 +40,7 @@ class Reading {
 
   std::map<std::string, Reference> read(std::span<const std::byte> text) {
     const Sorted root = parsed(text);
+    most_added_ = most_growth * text.size();
     const bool is_version1 = root.contains("refs") && root.at("refs").is_object();
     if (is_version1) {
       take_head(root);
@@ -96,8 +101,10 @@ class Reading {
   }
 
   /// With the values of templates: "{{u}}/x.h5".
-  std::string expanded(std::string text) const {
-    for (std::size_t at = text.find("{{"); at != std::string::npos; at = text.find("{{", at)) {
+  std::string expanded(const std::string& key, const std::string& text) {
+    std::string made;
+    std::size_t from = 0;
+    for (std::size_t at = text.find("{{"); at != std::string::npos; at = text.find("{{", from)) {
       const std::size_t end = text.find("}}", at);
       std::string name = end == std::string::npos ? "" : text.substr(at + 2, end - at - 2);
       name.erase(std::remove(name.begin(), name.end(), ' '), name.end());
@@ -107,15 +114,31 @@ class Reading {
                                       " needs a template that is not given, or calls one: write "
                                       "its result instead");
       }
-      text.replace(at, end + 2 - at, found->second);
-      at += found->second.size();
+      take_expanded(key, made.size() + at - from + found->second.size(), found->second.size());
+      made.append(text, from, at - from).append(found->second);
+      from = end + 2;
     }
-    return text;
+    made.append(text, from);
+    take_expanded(key, made.size(), 0);
+    return made;
+  }
+
+  /// A template of a few letters may stand for many: `bytes` of a name, `added` by a template.
+  void take_expanded(const std::string& key, std::size_t bytes, std::size_t added) {
+    added_ += added;
+    if (bytes > most_name_bytes || added_ > most_added_) {
+      refuse(Code::damaged,
+             "the reference " + model::quoted(key) +
+                 (bytes > most_name_bytes
+                      ? " names a file by more than " + std::to_string(most_name_bytes) + " bytes"
+                      : ": templates make the text more than " + std::to_string(most_growth) +
+                            " times as long"));
+    }
   }
 
   /// The path below the folder of the reference file.
-  std::string file_of(const std::string& url) const {
-    std::string name = expanded(url);
+  std::string file_of(const std::string& key, const std::string& url) {
+    std::string name = expanded(key, url);
     for (const std::string_view local : {"file://", "local://"}) {
       name = name.starts_with(local) ? name.substr(local.size()) : name;
     }
@@ -137,7 +160,7 @@ class Reading {
     return text;
   }
 
-  Reference reference(const std::string& key, const Sorted& value) const {
+  Reference reference(const std::string& key, const Sorted& value) {
     Reference made;
     if (value.is_string()) {
       const auto text = value.get<std::string>();
@@ -156,7 +179,7 @@ class Reading {
       refuse(Code::damaged, "the reference " + model::quoted(key) +
                                 " is neither text nor [file] nor [file, offset, length]");
     }
-    made.file = file_of(value[0].get<std::string>());
+    made.file = file_of(key, value[0].get_ref<const std::string&>());
     made.is_whole = is_whole;
     if (is_range) {
       made.offset = value[1].get<std::uint64_t>();
@@ -178,6 +201,8 @@ class Reading {
 
   const std::string path_;
   Templates templates_;
+  std::size_t added_ = 0;       ///< bytes by templates
+  std::size_t most_added_ = 0;  ///< of them
 };
 
 }  // namespace
