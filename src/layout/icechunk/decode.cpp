@@ -22,6 +22,14 @@ constexpr std::size_t info_bytes = 32;
 constexpr std::size_t most_rank = 64;
 constexpr std::uint8_t is_array_node = 1;
 
+// The least that each takes in a file that shares nothing: its link, the head of its table, and the
+// fields that it cannot do without.
+constexpr std::size_t node_bytes = 24;
+constexpr std::size_t name_bytes = 8;
+constexpr std::size_t manifest_ref_bytes = 24;
+constexpr std::size_t array_refs_bytes = 16;
+constexpr std::size_t ref_bytes = 20;
+
 template <class Id>
 Id id_in(std::span<const std::byte> bytes) {
   Id id{};
@@ -29,7 +37,8 @@ Id id_in(std::span<const std::byte> bytes) {
   return id;
 }
 
-/// Tables may share what they refer to; their copies may not exceed the file's own size.
+/// Tables may share what they refer to, and links may lead to one table; what is made of them has a
+/// limit: each counts with what it takes in a file that shares nothing.
 class Allowance {
  public:
   explicit Allowance(std::uint64_t bytes) : left_(bytes) {}
@@ -46,7 +55,7 @@ class Allowance {
 
 std::vector<std::uint32_t> index_in(const Table& ref, Allowance& allowance) {
   const Vector found = ref.vector(0, word_bytes);
-  allowance.take(ref, (found.count + 1) * word_bytes);
+  allowance.take(ref, ref_bytes + (found.count + 1) * word_bytes);
   std::vector<std::uint32_t> index;
   for (std::size_t i = 0; i < found.count; ++i) {
     index.push_back(ref.buffer().value<std::uint32_t>(found.at + i * word_bytes));
@@ -75,7 +84,7 @@ ManifestRef manifest_ref_in(const Table& table, Allowance& allowance) {
   ManifestRef ref;
   ref.id = id_in<ObjectId>(table.bytes_of(0, sizeof(ObjectId)));
   const Vector extents = table.vector(1, pair_bytes);
-  allowance.take(table, (extents.count + 1) * pair_bytes);
+  allowance.take(table, manifest_ref_bytes + extents.count * pair_bytes);
   for (std::size_t d = 0; d < extents.count; ++d) {
     const std::size_t at = extents.at + d * pair_bytes;
     ref.extents.emplace_back(table.buffer().value<std::uint32_t>(at),
@@ -89,13 +98,15 @@ void take_array(const Table& table, Node& node, Allowance& allowance) {
   if (shape.count > most_rank) {
     table.buffer().refuse(node.path + " has " + std::to_string(shape.count) + " dimensions");
   }
+  const std::size_t names = table.vector(1, word_bytes).count;
+  if (names > most_rank) {
+    table.buffer().refuse(node.path + " has too many names of dimensions");
+  }
+  allowance.take(table, shape.count * shape_pair + names * name_bytes);
   for (std::size_t d = 0; d < shape.count; ++d) {
     const std::size_t at = shape.at + d * shape_pair;
     node.shape.emplace_back(table.buffer().value<std::uint64_t>(at),
                             table.buffer().value<std::uint64_t>(at + pair_bytes));
-  }
-  if (table.vector(1, word_bytes).count > most_rank) {
-    table.buffer().refuse(node.path + " has too many names of dimensions");
   }
   for (const Table& name : table.tables(1)) {
     node.dimensions.emplace_back(name.has(0) ? std::optional(name.text(0)) : std::nullopt);
@@ -109,7 +120,7 @@ void take_array(const Table& table, Node& node, Allowance& allowance) {
 Node node_in(const Table& table, Allowance& allowance) {
   Node node;
   node.id = id_in<NodeId>(table.bytes_of(0, sizeof(NodeId)));
-  allowance.take(table, table.vector(1, 1).count + table.vector(2, 1).count + word_bytes);
+  allowance.take(table, table.vector(1, 1).count + table.vector(2, 1).count);
   node.path = table.text(1);
   const std::vector<std::byte> document = table.byte_vector(2);
   node.document.assign(reinterpret_cast<const char*>(document.data()), document.size());
@@ -143,6 +154,9 @@ Snapshot decode_snapshot(std::span<const std::byte> file, const std::string& wha
                               buffer.value<std::uint64_t>(at + 16),
                               buffer.value<std::uint32_t>(at + 24)});
   }
+  const std::size_t nodes = root.vector(2, word_bytes).count;
+  allowance.take(root, nodes * node_bytes);
+  snapshot.nodes.reserve(nodes);
   for (const Table& node : root.tables(2)) {
     snapshot.nodes.push_back(node_in(node, allowance));
   }
@@ -156,10 +170,10 @@ Manifest decode_manifest(std::span<const std::byte> file, const std::string& wha
   Allowance allowance(2 * content.size());
   Manifest manifest;
   manifest.id = id_in<ObjectId>(root.bytes_of(0, sizeof(ObjectId)));
+  allowance.take(root, root.vector(1, word_bytes).count * array_refs_bytes);
   for (const Table& array : root.tables(1)) {
     ArrayRefs refs;
     refs.node = id_in<NodeId>(array.bytes_of(0, sizeof(NodeId)));
-    allowance.take(array, word_bytes);
     for (const Table& ref : array.tables(1)) {
       refs.refs.push_back(ref_in(ref, allowance));
     }

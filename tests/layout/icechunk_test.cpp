@@ -1,0 +1,110 @@
+// Repositories of Icechunk: metadata whose parts are shared.
+#include <gtest/gtest.h>
+
+#include "layout/icechunk/envelope.hpp"
+#include "layout/icechunk/flat.hpp"
+#include "layout/icechunk/metadata.hpp"
+#include "support/errors.hpp"
+
+namespace sluice::test {
+namespace {
+
+using namespace layout::icechunk;
+
+constexpr std::size_t many = 50000;
+constexpr std::size_t word_bytes = 4;
+
+std::vector<std::size_t> table(flat::Writer& out, std::size_t link,
+                               std::initializer_list<flat::Field> fields) {
+  return out.table(link, std::vector<flat::Field>(fields));
+}
+
+/// A vector of links at `link`. All of them lead to the table that `put` writes at the first.
+template <class Put>
+void shared(flat::Writer& out, std::size_t link, std::size_t count, const Put& put) {
+  const std::size_t first = out.vector(link, count, word_bytes, word_bytes);
+  put(first);
+  std::vector<std::byte> bytes = flat::Writer(out).take();
+  std::uint32_t distance = 0;
+  std::memcpy(&distance, bytes.data() + first, word_bytes);
+  for (std::size_t i = 1; i < count; ++i) {
+    out.set(first + i * word_bytes, static_cast<std::uint32_t>(distance - i * word_bytes));
+  }
+}
+
+/// A snapshot of `count` nodes, all the same.
+std::vector<std::byte> shared_nodes(std::size_t count, std::size_t rank, std::size_t names) {
+  flat::Writer out;
+  const flat::Field link = flat::link_field;
+  const auto root = table(out, flat::Writer::root_link,
+                          {flat::struct_field(12), flat::no_field, link, flat::word_field, link});
+  out.string(root[4], "");
+  shared(out, root[2], count, [&](std::size_t first) {
+    const auto node =
+        table(out, first, {flat::struct_field(8), link, link, flat::byte_field, link});
+    out.set(node[3], std::uint8_t{1});
+    out.string(node[1], "/");
+    out.vector(node[2], 0, 1, 1);
+    const auto array = table(out, node[4], {link, link});
+    out.vector(array[0], rank, 16, 8);
+    shared(out, array[1], names, [&](std::size_t at) { table(out, at, {flat::no_field}); });
+  });
+  return in_envelope(FileType::snapshot, out.take());
+}
+
+TEST(Icechunk, NodesThatShareOneTableAreRefused) {
+  EXPECT_EQ(decode_snapshot(shared_nodes(1, 64, 64), "s").nodes.at(0).shape.size(), 64U);
+  for (const auto& [rank, names] : {std::pair{64, 1}, std::pair{1, 64}, std::pair{1, 1}}) {
+    const Error error = thrown_by([&] {
+      decode_snapshot(
+          shared_nodes(many, static_cast<std::size_t>(rank), static_cast<std::size_t>(names)), "s");
+    });
+    expect_error(error, Code::damaged, {"s: ", "overlap"});
+  }
+}
+
+TEST(Icechunk, ChunksThatShareOneTableAreRefused) {
+  for (const bool are_arrays : {false, true}) {
+    flat::Writer out;
+    const auto root =
+        table(out, flat::Writer::root_link, {flat::struct_field(12), flat::link_field});
+    shared(out, root[1], are_arrays ? many : 1, [&](std::size_t first) {
+      const auto array = table(out, first, {flat::struct_field(8), flat::link_field});
+      shared(out, array[1], are_arrays ? 1 : many, [&](std::size_t at) {
+        const auto ref = table(out, at, {flat::link_field, flat::link_field});
+        out.vector(ref[0], 0, word_bytes, word_bytes);
+        out.vector(ref[1], 0, 1, 1);
+      });
+    });
+    const std::vector<std::byte> file = in_envelope(FileType::manifest, out.take());
+    expect_error(thrown_by([&] { decode_manifest(file, "m"); }), Code::damaged, {"m: ", "overlap"});
+  }
+}
+
+// Files that share nothing are read, however little each node says.
+TEST(Icechunk, SmallNodesAndChunksAreRead) {
+  Snapshot snapshot;
+  Manifest manifest;
+  for (std::size_t i = 0; i < 5000; ++i) {
+    Node node;
+    node.path = "/";
+    node.is_array = i % 2 == 0;
+    if (node.is_array) {
+      node.shape.resize(i % 64);
+      node.dimensions.resize(i % 64);
+      node.manifests.resize(i % 5);
+    }
+    snapshot.nodes.push_back(node);
+    ArrayRefs refs;
+    refs.refs.resize(i % 7);
+    for (ChunkRef& ref : refs.refs) {
+      ref.inlined.emplace();
+    }
+    manifest.arrays.push_back(refs);
+  }
+  EXPECT_EQ(decode_snapshot(encode(snapshot), "s").nodes.size(), snapshot.nodes.size());
+  EXPECT_EQ(decode_manifest(encode(manifest), "m").arrays.size(), manifest.arrays.size());
+}
+
+}  // namespace
+}  // namespace sluice::test
