@@ -1,10 +1,13 @@
-// Repositories of Icechunk: metadata whose parts are shared.
+// Repositories of Icechunk: metadata whose parts are shared, and what could not be read once.
 #include <gtest/gtest.h>
 
+#include "layout/formats/stores.hpp"
 #include "layout/icechunk/envelope.hpp"
 #include "layout/icechunk/flat.hpp"
 #include "layout/icechunk/metadata.hpp"
-#include "support/errors.hpp"
+#include "layout/icechunk/view.hpp"
+#include "layout/local_files.hpp"
+#include "support/faulty_storage.hpp"
 
 namespace sluice::test {
 namespace {
@@ -104,6 +107,34 @@ TEST(Icechunk, SmallNodesAndChunksAreRead) {
   }
   EXPECT_EQ(decode_snapshot(encode(snapshot), "s").nodes.size(), snapshot.nodes.size());
   EXPECT_EQ(decode_manifest(encode(manifest), "m").arrays.size(), manifest.arrays.size());
+}
+
+// What could not be read is not remembered as nothing.
+TEST(Icechunk, AManifestAndAChunkThatCouldNotBeReadAreReadAgain) {
+  LocalFiles files;
+  files.run(1, [&](exec::Transport& transport) {
+    File out = files.open(transport, "s.icechunk", Mode::write);
+    const std::vector<double> values(4096, 5.0);
+    out.put(out.define<double>("g/v", {4096}), values.data());
+    out.close();
+  });
+  const auto faults = std::make_shared<storage::Faults>();
+  storage::FaultyStorage faulty(files.storage(), faults);
+  const auto store = layout::open_data(faulty, "s.icechunk", storage::Access::read);
+  View view(*store);
+  faults->add({.call = storage::Call::read, .path_part = "manifests/"});
+  EXPECT_THROW(view.object_bytes("g/v/c/0"), Error);
+  EXPECT_EQ(faults->fired(), 1U);
+  EXPECT_EQ(view.object_bytes("g/v/c/0"), 4096 * sizeof(double));
+
+  const storage::Segment chunk{1ULL << 40, 4096 * sizeof(double), 4096 * sizeof(double), "g/v/c/0"};
+  faults->add({.call = storage::Call::exists, .path_part = "chunks/"});
+  EXPECT_THROW(view.map({&chunk, 1}), Error);
+  EXPECT_EQ(faults->fired(), 2U);
+  view.map({&chunk, 1});
+  double value = 0;
+  EXPECT_EQ(view.read(chunk.address, std::as_writable_bytes(std::span(&value, 1))), sizeof(value));
+  EXPECT_EQ(value, 5.0);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "layout/icechunk/repository.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "layout/zarr/metadata.hpp"
 #include "layout/zarr/walk.hpp"
@@ -126,10 +127,10 @@ Manifest Repository::manifest(storage::File& store, const ObjectId& id) {
 }
 
 const Repository::Refs& Repository::chunks(const Node& node) {
-  const auto [at, is_new] = chunks_.try_emplace(node.id);
-  if (!is_new) {
-    return at->second;
+  if (const auto known = chunks_.find(node.id); known != chunks_.end()) {
+    return known->second;
   }
+  Refs chunks;
   for (const ManifestRef& ref : node.manifests) {
     auto known = manifests_.find(ref.id);
     if (known == manifests_.end()) {
@@ -146,12 +147,12 @@ const Repository::Refs& Repository::chunks(const Node& node) {
                                          std::to_string(chunk.index.size()) + " dimensions");
         }
         if (is_inside(chunk.index, ref.extents)) {
-          at->second.emplace(chunk.index, chunk);
+          chunks.emplace(chunk.index, chunk);
         }
       }
     }
   }
-  return at->second;
+  return chunks_.emplace(node.id, std::move(chunks)).first->second;  // known once all succeeded
 }
 
 }  // namespace sluice::layout::icechunk

@@ -63,14 +63,13 @@ const std::string* View::document(const std::string& name) const {
 }
 
 bool View::is_prefixed(const Node& node) {
-  const auto [at, is_new] = prefixed_.try_emplace(node.id);
-  if (is_new) {
-    const auto text = std::as_bytes(std::span(node.document));
-    const zarr::Json document = zarr::parse(text, path(), node.path.substr(1) + document_ending);
-    const zarr::Json encoding = document.value("chunk_key_encoding", zarr::Json::object());
-    at->second = encoding.value("name", "default") == "default";
+  if (const auto known = prefixed_.find(node.id); known != prefixed_.end()) {
+    return known->second;
   }
-  return at->second;
+  const auto text = std::as_bytes(std::span(node.document));
+  const zarr::Json document = zarr::parse(text, path(), node.path.substr(1) + document_ending);
+  const zarr::Json encoding = document.value("chunk_key_encoding", zarr::Json::object());
+  return prefixed_.emplace(node.id, encoding.value("name", "default") == "default").first->second;
 }
 
 const ChunkRef* View::find(const std::string& name) {
@@ -158,33 +157,33 @@ std::vector<std::string> View::names_in(const std::string& name) {
 
 void View::map(std::span<const storage::Segment> segments) {
   for (const storage::Segment& segment : segments) {
-    if (segment.length == 0) {
-      continue;
+    if (segment.length != 0 && parts_.count(segment.address) == 0) {
+      parts_.emplace(segment.address, part_of(segment));  // known once all succeeded
     }
-    const auto [at, is_new] = parts_.try_emplace(segment.address);
-    if (!is_new) {
-      continue;
-    }
-    Part& part = at->second;
-    part.length = segment.length;
-    if (const std::string* text = document(segment.name)) {
-      const auto bytes = std::as_bytes(std::span(*text));
-      part.bytes.assign(bytes.begin(), bytes.end());
-      continue;
-    }
-    const ChunkRef* ref = find(segment.name);
-    if (ref == nullptr || ref->inlined) {
-      part.bytes = ref == nullptr ? std::vector<std::byte>{} : *ref->inlined;
-      continue;
-    }
-    const std::uint64_t bytes = checked_file_bytes(segment.name, *ref);
-    // A whole file has the same addresses for every rank.
-    const std::uint64_t address = ref->offset == 0 ? segment.address : zarr::new_addresses(bytes);
-    part.file_address = address + ref->offset;
-    const storage::Segment file{address, ref->offset == 0 ? ref->length : bytes, bytes,
-                                chunk_name(*ref->chunk)};
-    store_.map({&file, 1});
   }
+}
+
+View::Part View::part_of(const storage::Segment& segment) {
+  Part part;
+  part.length = segment.length;
+  if (const std::string* text = document(segment.name)) {
+    const auto bytes = std::as_bytes(std::span(*text));
+    part.bytes.assign(bytes.begin(), bytes.end());
+    return part;
+  }
+  const ChunkRef* ref = find(segment.name);
+  if (ref == nullptr || ref->inlined) {
+    part.bytes = ref == nullptr ? std::vector<std::byte>{} : *ref->inlined;
+    return part;
+  }
+  const std::uint64_t bytes = checked_file_bytes(segment.name, *ref);
+  // A whole file has the same addresses for every rank.
+  const std::uint64_t address = ref->offset == 0 ? segment.address : zarr::new_addresses(bytes);
+  part.file_address = address + ref->offset;
+  const storage::Segment file{address, ref->offset == 0 ? ref->length : bytes, bytes,
+                              chunk_name(*ref->chunk)};
+  store_.map({&file, 1});
+  return part;
 }
 
 std::size_t View::read(std::uint64_t offset, std::span<std::byte> bytes) {

@@ -52,6 +52,8 @@ class View final : public storage::File, public storage::Objects {
     std::uint64_t length = 0;
   };
 
+  /// Of an object that is mapped.
+  Part part_of(const storage::Segment& segment);
   const std::string* document(const std::string& name) const;
   const ChunkRef* find(const std::string& name);
   /// Do the names of its chunks begin with "c"?
