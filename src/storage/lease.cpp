@@ -322,7 +322,9 @@ class Taker {
         if (made.get() < 0 && errno != EEXIST) taker.fail(errno);
         if (made.get() >= 0) {
           const int problem = taker.lock(made.get(), F_WRLCK);
-          if (!is_busy(problem)) return made.release();
+          // Before it had the lock, another process may have taken it for one that was left, and
+          // have removed it since.
+          if (!is_busy(problem) && is_current(made.get(), name)) return made.release();
         } else if (const int left = open_left(taker, name); left >= 0) {
           return left;
         }
