@@ -1,12 +1,17 @@
 // Requests are carried out though the system gives no threads, or fewer than asked for; and what is
-// uploaded then fails or succeeds, but does not wait for ever.
+// uploaded then fails or succeeds, but does not wait for ever. What was sent in part is known.
 #include "storage/object/workers.hpp"
 
 #include <cstdlib>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
+#include "object/small_store.hpp"
+#include "sluice/error.hpp"
+#include "storage/object/curl_library.hpp"
 #include "storage/object/uploads.hpp"
 #include "support/errors.hpp"
 #include "support/few_threads.hpp"
@@ -46,6 +51,40 @@ TEST(Uploads, AFailureIsToldThoughThereIsNoThread) {
   threads_left = 0;
   EXPECT_NE(test::thrown_by([&] { uploads.finish(); }).code(), Code::ok);
   threads_left = 1000;
+}
+
+std::vector<std::byte> bytes_of(const std::string& text) {
+  std::vector<std::byte> bytes(text.size());
+  std::memcpy(bytes.data(), text.data(), text.size());
+  return bytes;
+}
+
+/// Of an object that was sent before it was whole, the rest comes to what was sent: however many
+/// others came between.
+TEST(Uploads, WhatWasSentInPartIsNotForgotten) {
+  try {
+    require_curl("s3://b/run.zarr");
+  } catch (const Error&) {
+    GTEST_SKIP() << "no libcurl";
+  }
+  test::SmallStore store;
+  store.use();
+  Bucket bucket("b", "s3://b/run.zarr", {4});
+  Workers workers(2);
+  Uploads uploads(bucket, workers, {.held_bytes = 16, .known = 4});
+  uploads.begin("part", 1, 10);
+  uploads.write("part", 0, bytes_of("first"));
+  for (int i = 0; i < 20; ++i) {
+    const std::string key = "whole" + std::to_string(i);
+    uploads.begin(key, 2 + static_cast<std::uint64_t>(i), 10);
+    uploads.write(key, 0, bytes_of("0123456789"));
+    uploads.finish();
+  }
+  EXPECT_EQ(store.content("/b/part"), std::string("first\0\0\0\0\0", 10));
+  uploads.begin("part", 1, 10);
+  uploads.write("part", 5, bytes_of("other"));
+  uploads.finish();
+  EXPECT_EQ(store.content("/b/part"), "firstother");
 }
 
 }  // namespace

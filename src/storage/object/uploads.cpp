@@ -10,8 +10,6 @@ namespace sluice::storage {
 
 namespace {
 
-/// Objects that were sent, of which is known that what they had is theirs.
-constexpr std::size_t most_known = 65536;
 constexpr std::size_t parts_at_a_time = 4;
 constexpr std::uint64_t most_parts = 10000;  // of S3
 
@@ -64,33 +62,40 @@ Uploads::~Uploads() { discard(); }
 
 void Uploads::begin(const std::string& key, std::uint64_t version, std::uint64_t bytes) {
   Lock lock(mutex_);
-  std::shared_ptr<Pending>& pending = pending_[key];
-  if (pending && pending->version == version) {
-    return;
+  auto found = pending_.find(key);
+  while (found != pending_.end()) {
+    if (found->second->version == version) {
+      return;
+    }
+    if (!found->second->is_sending) {
+      held_bytes_ -= found->second->content.size();
+      break;
+    }
+    // It would come after what is sent now. Meanwhile it may be forgotten, or begun by another.
+    changed_.wait(lock);
+    found = pending_.find(key);
   }
-  // One that is being sent would come after what is sent now.
-  changed_.wait(lock, [&] { return !pending || !pending->is_sending; });
-  if (pending) {
-    held_bytes_ -= pending->content.size();
-  }
-  pending = std::make_shared<Pending>();
+  const auto pending = std::make_shared<Pending>();
   pending->version = version;
   pending->bytes = bytes;
+  pending_[key] = pending;
   forget_oldest();
 }
 
+/// One that was sent before it was whole is kept: the rest of it is put to what was sent.
 void Uploads::forget_oldest() {
-  if (pending_.size() <= most_known) {
+  if (pending_.size() <= limits_.known) {
     return;
   }
+  const auto is_needed = [](const Pending& p) {
+    return p.is_dirty || p.is_sending || !p.was_sent || !is_whole(p.written, p.bytes);
+  };
   const auto oldest =
-      std::min_element(pending_.begin(), pending_.end(), [](const auto& a, const auto& b) {
-        const auto rank = [](const Pending& p) {
-          return std::pair(p.is_dirty || p.is_sending || !p.was_sent, p.version);
-        };
+      std::min_element(pending_.begin(), pending_.end(), [&](const auto& a, const auto& b) {
+        const auto rank = [&](const Pending& p) { return std::pair(is_needed(p), p.version); };
         return rank(*a.second) < rank(*b.second);
       });
-  if (oldest->second->was_sent && !oldest->second->is_dirty && !oldest->second->is_sending) {
+  if (!is_needed(*oldest->second)) {
     pending_.erase(oldest);
   }
 }

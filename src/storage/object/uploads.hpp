@@ -23,6 +23,8 @@ namespace sluice::storage {
 struct UploadLimits {
   std::uint64_t held_bytes = 128ULL << 20;  ///< of objects that are not sent yet
   std::uint64_t part_bytes = 8ULL << 20;    ///< longer objects go in parts; S3 takes 5 MiB and more
+  /// Objects that are remembered; beyond it those that were sent whole are forgotten.
+  std::size_t known = 65536;
 };
 
 /// Sends an object, in parts of at most `part_bytes` where it is longer, several at a time.
