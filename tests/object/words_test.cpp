@@ -1,14 +1,18 @@
 // The words of object stores: addresses, answers in XML, when to ask again, errors.
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
+#include "object/small_store.hpp"
 #include "sluice/error.hpp"
 #include "storage/object/backoff.hpp"
 #include "storage/object/bucket.hpp"
+#include "storage/object/curl_library.hpp"
 #include "storage/object/object_errors.hpp"
 #include "storage/object/xml.hpp"
 #include "storage/storage.hpp"
+#include "support/errors.hpp"
 
 namespace sluice {
 namespace {
@@ -40,6 +44,7 @@ TEST(ObjectWords, XmlElementsAndEntities) {
   EXPECT_EQ(storage::xml_text(entries[0], "Key"), "a&b");
   EXPECT_EQ(storage::xml_text(entries[1], "Key"), "cA");
   EXPECT_EQ(storage::xml_text(text, "Missing"), "");
+  EXPECT_EQ(storage::xml_text("<A\n  xmlns=\"x\">b</A>", "A"), "b");
   EXPECT_TRUE(storage::xml_elements("<A><A", "A").empty());
   EXPECT_TRUE(storage::xml_elements("</A><A>", "A").empty());
 }
@@ -125,6 +130,30 @@ TEST(ObjectWords, AWrongClockIsNamed) {
       << text;
   EXPECT_EQ(storage::http_date("Thu, 01 Jan 1970 00:01:00 GMT"), 60);
   EXPECT_EQ(storage::http_date("yesterday"), 0);
+}
+
+TEST(ObjectWords, AnAnswerThatIsNoListIsNoEmptyFolder) {
+  try {
+    storage::require_curl("s3://b/run.zarr");
+  } catch (const Error&) {
+    GTEST_SKIP() << "no libcurl";
+  }
+  test::SmallStore store;
+  store.use();
+  storage::Bucket bucket("b", "s3://b/run.zarr", storage::BucketOptions{4});
+  for (const char* none : {"", "<html>Log in</html>", "<ListBucketResult><Contents>"}) {
+    store.set_listing(none);
+    const Error error = test::thrown_by([&] { bucket.list("run.zarr/", false); });
+    EXPECT_EQ(error.code(), Code::io) << none;
+    EXPECT_NE(std::string(error.what()).find("no list of objects"), std::string::npos)
+        << error.what();
+  }
+  store.set_listing("<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>");
+  EXPECT_TRUE(bucket.list("run.zarr/", false).keys.empty());
+  store.set_listing(
+      "<?xml version=\"1.0\"?>\n<ListBucketResult\n  xmlns=\"http://s3.amazonaws.com/doc/\">"
+      "<Contents><Key>run.zarr/a</Key><Size>3</Size></Contents></ListBucketResult>");
+  EXPECT_EQ(bucket.list("run.zarr/", false).keys, std::vector<std::string>{"run.zarr/a"});
 }
 
 }  // namespace

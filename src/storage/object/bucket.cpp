@@ -293,6 +293,11 @@ Listing Bucket::list(const std::string& prefix, bool by_folder, const std::strin
   parameters +=
       "list-type=2&max-keys=" + std::to_string(most) + "&prefix=" + url_encoded(prefix, "");
   const HttpAnswer answer = send({"list", "", parameters}, {});
+  if (xml_elements(answer.text, "ListBucketResult").empty()) {
+    throw Error(Code::io, url_text(prefix) +
+                              ": list failed: the answer is no list of objects: check the endpoint "
+                              "(AWS_ENDPOINT_URL): it, or a proxy before it, is no object store");
+  }
   Listing listing;
   for (const std::string_view entry : xml_elements(answer.text, "Contents")) {
     listing.keys.push_back(xml_text(entry, "Key"));

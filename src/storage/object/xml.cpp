@@ -42,7 +42,7 @@ std::vector<std::string_view> xml_elements(std::string_view text, std::string_vi
   for (std::size_t at = text.find(open); at != std::string_view::npos; at = text.find(open, at)) {
     at += open.size();
     const char next = at < text.size() ? text[at] : '\0';
-    if (next != '>' && next != ' ') {
+    if (next != '>' && next != ' ' && next != '\n' && next != '\r' && next != '\t') {
       continue;  // another name that begins with this one
     }
     const std::size_t begin = text.find('>', at);
