@@ -24,9 +24,8 @@ class SmallStore {
  public:
   struct Request {
     std::string method;
-    std::string path;  ///< "/bucket/key?parameters"
-    int number = 0;    ///< of the requests with this method and path, from 1
-    bool is_done = false;
+    std::string path;      ///< "/bucket/key?parameters"
+    bool is_done = false;  ///< carried out, though its answer is another
   };
   /// What a request is answered instead of what is so; 0: that.
   using Fault = std::function<int(Request& request)>;
@@ -94,6 +93,11 @@ class SmallStore {
     const std::lock_guard lock(mutex_);
     fault_ = std::move(fault);
   }
+  /// From now on what goes with a put is dropped.
+  void drop_numbers() {
+    const std::lock_guard lock(mutex_);
+    drops_numbers_ = true;
+  }
   /// What listings are answered.
   void set_listing(const std::string& text) {
     const std::lock_guard lock(mutex_);
@@ -136,7 +140,7 @@ class SmallStore {
     request.method = head.substr(0, head.find(' '));
     const std::size_t at = request.method.size() + 1;
     request.path = head.substr(at, head.find(' ', at) - at);
-    request.number = ++counts_[request.method + request.path];
+    ++counts_[request.method + request.path];
     const int told = fault_ ? fault_(request) : 0;
     if (told != 0 && !request.is_done) return made(told, nullptr, request.method);
     const std::string answer = carry_out(request, head, body);
@@ -157,7 +161,8 @@ class SmallStore {
           (!same.empty() && (!is_there || same != etag_of(found->second)))) {
         return made(412, nullptr, "PUT");
       }
-      objects_[request.path] = {body, value(head, "x-amz-meta-sluice-commit"), ++etags_};
+      const std::string commit = drops_numbers_ ? "" : value(head, "x-amz-meta-sluice-commit");
+      objects_[request.path] = {body, commit, ++etags_};
       return made(200, &objects_[request.path], "PUT");
     }
     if (request.method == "DELETE") {
@@ -188,6 +193,7 @@ class SmallStore {
   std::map<std::string, int> counts_;
   int etags_ = 0;
   Fault fault_;
+  bool drops_numbers_ = false;
   std::string listing_;
   std::vector<int> connections_;
   std::vector<std::thread> threads_;

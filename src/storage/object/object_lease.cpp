@@ -82,7 +82,7 @@ class ObjectLease final : public Lease {
       try {
         std::string etag;
         // Looked at once more: another writer may have taken it over since the last renewal.
-        if (!clock_->is_lost() && is_still_ours(etag)) bucket_.remove(key_);
+        if (!clock_->is_lost() && is_there(etag)) bucket_.remove(key_);
       } catch (const std::exception&) {
         // it becomes stale
       }
@@ -128,7 +128,7 @@ class ObjectLease final : public Lease {
           // Its own put may have arrived, and its answer been lost: the record says whose it is,
           // but not since when. A record that was removed is lost: the next writer makes a new one.
           is_lost =
-              (e.code() == Code::locked || e.code() == Code::not_found) && !is_still_ours(next);
+              (e.code() == Code::locked || e.code() == Code::not_found) && is_of_another(next);
         }
         lock.lock();
         if (is_lost) clock_->lose();
@@ -139,13 +139,23 @@ class ObjectLease final : public Lease {
         if (clock_->is_lost()) return;
       }
     }
-    bool is_still_ours(std::string& etag) {
+    /// Is the record that is there this one? `etag`: its. What cannot be read is an Error.
+    bool is_there(std::string& etag) const {
       try {
         std::vector<std::byte> text(most_object_record_bytes);
         ObjectFacts facts;
         text.resize(bucket_.get(key_, 0, text, &facts));
         etag = facts.etag;
         return is_own(parse_holder({reinterpret_cast<const char*>(text.data()), text.size()}));
+      } catch (const Error& e) {
+        if (e.code() != Code::not_found) throw;
+        return false;
+      }
+    }
+    /// One that cannot be read may be this writer's: the next renewal asks again.
+    bool is_of_another(std::string& etag) const {
+      try {
+        return !is_there(etag);
       } catch (const Error&) {
         return false;
       }
