@@ -1,4 +1,5 @@
-// A writer that could not renew its lease changes nothing until it knows that it still has it.
+// A writer that could not renew its lease changes nothing until it knows that it still has it, and
+// leaves no record behind that keeps others out.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -144,6 +145,54 @@ TEST_F(ObjectLease, ARecordThatCannotBeReadIsNotAnothers) {
   EXPECT_EQ(store_.count("PUT", below), 0);
   is_over = true;
   waiting.get();
+  lease_->check();
+  lease_.reset();
+  EXPECT_FALSE(store_.has(record));
+  lease_ = take();
+}
+
+TEST_F(ObjectLease, ARecordIsNotLeftByAnOpeningThatFails) {
+  lease_.reset();
+  // The put that makes it, or the one that tries whether the store looks at conditions.
+  for (const int failing : {1, 2}) {
+    int puts = 0;
+    store_.fail([&](Request& request) {
+      if (request.method != "PUT" || request.path != record || ++puts != failing) return 0;
+      request.is_done = true;
+      return 403;
+    });
+    EXPECT_EQ(code_of([&] { take(); }), Code::permission) << failing;
+    store_.fail(nullptr);
+    EXPECT_EQ(puts, failing);
+    EXPECT_FALSE(store_.has(record)) << failing;
+  }
+}
+
+/// Nor may it be removed: this process knows by its number that nobody holds it.
+TEST_F(ObjectLease, ARecordThatWasLeftKeepsItsProcessNotOut) {
+  lease_.reset();
+  int puts = 0;
+  store_.fail([&](Request& request) {
+    return request.method == "DELETE" || (request.method == "PUT" && ++puts == 2) ? 403 : 0;
+  });
+  EXPECT_EQ(code_of([&] { take(); }), Code::permission);
+  EXPECT_TRUE(store_.has(record));
+  store_.fail(nullptr);
+  lease_ = take();
+  EXPECT_EQ(code_of([&] { take(); }), Code::locked) << "one that is held";
+  lease_->check();
+}
+
+TEST_F(ObjectLease, AStoreThatDropsNumbersKeepsTwoOfAProcessApart) {
+  lease_.reset();
+  store_.drop_numbers();
+  lease_ = take();
+  EXPECT_EQ(code_of([&] { take(); }), Code::locked);
+  store_.fail(
+      [](Request& request) { return request.method == "PUT" && request.path == record ? 403 : 0; });
+  EXPECT_EQ(code_of([&] { take(); }), Code::permission);
+  store_.fail(nullptr);
+  EXPECT_TRUE(store_.has(record)) << "of the first one";
   lease_->check();
   lease_.reset();
   EXPECT_FALSE(store_.has(record));

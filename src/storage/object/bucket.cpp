@@ -165,13 +165,13 @@ HttpAnswer Bucket::send(const Call& call, HttpRequest request) {
   const double began_s = model::now_s();
   const auto elapsed_s = [&] { return model::now_s() - began_s; };
   BackoffLimits limits;
-  limits.deadline_s = options_.timeout_s;
+  limits.deadline_s = std::min(options_.timeout_s, call.most_s);
   Backoff backoff(limits);
   bool has_renewed = false;
   std::array<std::byte, 1> first_byte{};
   while (true) {
     request.url = url_of(call, config());
-    const double left_s = std::max(0.1, options_.timeout_s - elapsed_s());
+    const double left_s = std::max(0.1, limits.deadline_s - elapsed_s());
     const HttpAnswer answer = send_guarded(call, request, left_s);
     const bool is_done = answer.status / 100 == 2 && answer.is_whole &&
                          !(call.may_hold_error && holds_error(answer));
@@ -220,7 +220,7 @@ void Bucket::fail(const Call& call, const HttpAnswer& answer, int tries, double 
 
 void Bucket::say_wait(const Call& call, const HttpAnswer& answer, int tries, double elapsed_s) {
   say(std::string(error_of(call, answer, tries, elapsed_s).what()) + "; it is tried again for " +
-      std::to_string(std::lround(options_.timeout_s - elapsed_s)) + " s");
+      std::to_string(std::lround(std::min(options_.timeout_s, call.most_s) - elapsed_s)) + " s");
 }
 
 std::optional<ObjectFacts> Bucket::head(const std::string& key) {
@@ -234,14 +234,14 @@ std::optional<ObjectFacts> Bucket::head(const std::string& key) {
 }
 
 std::size_t Bucket::get(const std::string& key, std::uint64_t offset, std::span<std::byte> into,
-                        ObjectFacts* facts) {
+                        ObjectFacts* facts, double most_s) {
   if (into.empty()) {
     return 0;
   }
   HttpRequest request;
   request.into = into;
   request.range = std::to_string(offset) + "-" + std::to_string(offset + into.size() - 1);
-  const HttpAnswer answer = send({"read", key}, request);
+  const HttpAnswer answer = send({"read", key, {}, false, false, false, most_s}, request);
   if (facts != nullptr) {
     *facts = facts_of(answer);
   }
@@ -272,13 +272,14 @@ std::string Bucket::put(const std::string& key, std::span<const std::byte> bytes
     request.headers.push_back(std::string(commit_header) + ": " + extras.commit);
   }
   const bool is_conditional = condition.kind != PutCondition::Kind::none;
-  return send({"write", key, {}, is_conditional}, request).header("etag");
+  return send({"write", key, {}, is_conditional, false, false, extras.most_s}, request)
+      .header("etag");
 }
 
-void Bucket::remove(const std::string& key) {
+void Bucket::remove(const std::string& key, double most_s) {
   HttpRequest request;
   request.method = "DELETE";
-  send({"remove", key, {}, false, true}, request);
+  send({"remove", key, {}, false, true, false, most_s}, request);
 }
 
 Listing Bucket::list(const std::string& prefix, bool by_folder, const std::string& token,

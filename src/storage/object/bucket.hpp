@@ -43,9 +43,13 @@ struct PutCondition {
   std::string etag;  ///< same
 };
 
+/// Of a call that is tried for BucketOptions::timeout_s.
+inline constexpr double whole_timeout_s = 1e9;
+
 struct PutExtras {
   std::int64_t modified_ns = 0;  ///< 0: not told
   std::string commit;
+  double most_s = whole_timeout_s;  ///< of the call, where that is less than timeout_s
 };
 
 struct Listing {
@@ -70,15 +74,16 @@ class Bucket {
 
   /// Empty: there is no such object.
   std::optional<ObjectFacts> head(const std::string& key);
-  /// Reads from `offset`; returns how many bytes there were. Error not_found.
+  /// Reads from `offset`; returns how many bytes there were. `most_s`: as in PutExtras. Error
+  /// not_found.
   std::size_t get(const std::string& key, std::uint64_t offset, std::span<std::byte> into,
-                  ObjectFacts* facts = nullptr);
+                  ObjectFacts* facts = nullptr, double most_s = whole_timeout_s);
   /// The etag of what was written. Error locked: the condition does not hold; unsupported: the
   /// store knows none.
   std::string put(const std::string& key, std::span<const std::byte> bytes,
                   const PutCondition& condition = {}, const PutExtras& extras = {});
-  /// What is not there is no error.
-  void remove(const std::string& key);
+  /// What is not there is no error. `most_s`: as in PutExtras.
+  void remove(const std::string& key, double most_s = whole_timeout_s);
   /// One page. `most`: of its entries.
   Listing list(const std::string& prefix, bool by_folder, const std::string& token = {},
                int most = 1000);
@@ -108,6 +113,7 @@ class Bucket {
     bool may_be_absent = false;  ///< 404 is an answer
     /// An answer of 200 may have an error in it: the store sends its head before it has done it.
     bool may_hold_error = false;
+    double most_s = whole_timeout_s;
   };
   HttpAnswer send(const Call& call, HttpRequest request);
   HttpAnswer send_once(const HttpRequest& request, double left_s);

@@ -1,14 +1,21 @@
 // The writer lease of a store on an object store: an object beside it, which a conditional put
 // makes. Its time is renewed by a thread; it is taken over when its process is known to have ended,
 // or when its time was not renewed for stale_after_s, by the clock of the store alone. By a clock
-// of its own (LeaseClock) its holder knows when that may have happened.
+// of its own (LeaseClock) its holder knows when that may have happened. A record that this process
+// left behind is known by its number, and taken over at once.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
+#include <cstdint>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "sluice/error.hpp"
 #include "storage/background_thread.hpp"
@@ -30,12 +37,102 @@ std::vector<std::byte> own_record() {
   return bytes;
 }
 
+/// Numbers of records that this process has put and no longer holds, and may not have removed.
+class LeftNumbers {
+ public:
+  void add(const std::string& number) {
+    const std::lock_guard lock(mutex_);
+    numbers_.push_back(number);
+    if (numbers_.size() > most_numbers) numbers_.pop_front();
+  }
+  bool has(const std::string& number) {
+    const std::lock_guard lock(mutex_);
+    return std::find(numbers_.begin(), numbers_.end(), number) != numbers_.end();
+  }
+
+ private:
+  static constexpr std::size_t most_numbers = 1024;
+  std::mutex mutex_;
+  std::deque<std::string> numbers_;
+};
+
+/// Never freed: files may be closed after main().
+LeftNumbers& left_numbers() {
+  static auto* const numbers = new LeftNumbers();
+  return *numbers;
+}
+
+/// What is read of a record.
+struct ReadRecord {
+  LeaseHolder holder;
+  ObjectFacts facts;
+};
+
+ReadRecord read_record(Bucket& bucket, const std::string& name, double most_s = whole_timeout_s) {
+  std::vector<std::byte> text(most_object_record_bytes);
+  ReadRecord read;
+  text.resize(bucket.get(name, 0, text, &read.facts, most_s));
+  read.holder = parse_holder({reinterpret_cast<const char*>(text.data()), text.size()});
+  return read;
+}
+
+/// By what a record is known as this lease's: a store may drop the number that goes with a put.
+/// Then a lease that was had is told from others by its process alone, as one process has one of
+/// them.
+enum class Sign : std::uint8_t { number, number_or_process };
+
+/// The record of one lease. A random number goes with every put of it, by which it is known again.
+class Record {
+ public:
+  Record(Bucket& bucket, std::string name)
+      : bucket_(bucket), name_(std::move(name)), number_(random_text()) {}
+
+  Bucket& bucket() const { return bucket_; }
+  const std::string& name() const { return name_; }
+
+  /// Returns the etag.
+  std::string put(const PutCondition& condition, double most_s = whole_timeout_s) const {
+    return bucket_.put(name_, own_record(), condition, {0, number_, most_s});
+  }
+  /// Is the record that is there this one? `etag`: its. What cannot be read is an Error.
+  bool is_there(Sign sign, std::string& etag, double most_s = whole_timeout_s) const {
+    try {
+      const ReadRecord read = read_record(bucket_, name_, most_s);
+      etag = read.facts.etag;
+      const bool is_dropped = read.facts.commit.empty() && sign == Sign::number_or_process;
+      return is_own(read.holder) && (is_dropped || read.facts.commit == number_);
+    } catch (const Error& e) {
+      if (e.code() != Code::not_found) throw;
+      return false;
+    }
+  }
+  /// Removes it, if it is there, within `most_s`. It names a process that may run for long after:
+  /// where it cannot be removed, that process at least knows that nobody holds it.
+  void leave(Sign sign, double most_s) const {
+    try {
+      std::string etag;
+      if (most_s > 0 && is_there(sign, etag, most_s / 2)) {
+        bucket_.remove(name_, most_s / 2);
+        return;
+      }
+    } catch (const std::exception&) {
+      // it becomes stale
+    }
+    left_numbers().add(number_);
+  }
+
+ private:
+  Bucket& bucket_;
+  const std::string name_;
+  const std::string number_;
+};
+
 class ObjectLease final : public Lease {
  public:
-  ObjectLease(Bucket& bucket, std::string key, std::string path, std::string etag,
-              bool has_conditions, const LeaseTimes& times, std::shared_ptr<LeaseClock> clock)
+  ObjectLease(Record record, std::string path, std::string etag, bool has_conditions,
+              const LeaseTimes& times, std::shared_ptr<LeaseClock> clock)
       : path_(std::move(path)),
-        renewal_(new Renewal(bucket, std::move(key), std::move(etag), has_conditions, times,
+        renewal_(new Renewal(std::move(record), std::move(etag), has_conditions, times,
                              std::move(clock))),
         has_conditions_(has_conditions) {}
   ~ObjectLease() override {
@@ -63,12 +160,11 @@ class ObjectLease final : public Lease {
  private:
   class Renewal {
    public:
-    Renewal(Bucket& bucket, std::string key, std::string etag, bool has_conditions,
-            const LeaseTimes& times, std::shared_ptr<LeaseClock> clock)
+    Renewal(Record record, std::string etag, bool has_conditions, const LeaseTimes& times,
+            std::shared_ptr<LeaseClock> clock)
         : times_(times),
           clock_(std::move(clock)),
-          bucket_(bucket),
-          key_(std::move(key)),
+          record_(std::move(record)),
           etag_(std::move(etag)),
           has_conditions_(has_conditions),
           thread_(start_background([this] { run(); })) {}
@@ -79,13 +175,7 @@ class ObjectLease final : public Lease {
       }
       changed_.notify_all();
       thread_.join();
-      try {
-        std::string etag;
-        // Looked at once more: another writer may have taken it over since the last renewal.
-        if (!clock_->is_lost() && is_there(etag)) bucket_.remove(key_);
-      } catch (const std::exception&) {
-        // it becomes stale
-      }
+      if (!clock_->is_lost()) record_.leave(Sign::number_or_process, whole_timeout_s);
     }
     bool is_lost() const { return clock_->is_lost(); }
     /// False where the store did not answer for as long as a request is tried.
@@ -94,7 +184,7 @@ class ObjectLease final : public Lease {
       const auto is_known = [this] { return clock_->is_lost() || clock_->left_s() > 0; };
       is_wanted_ = !is_known();
       if (is_wanted_) changed_.notify_all();
-      const bool is_held = changed_.wait_for(lock, seconds(bucket_.timeout_s()), is_known);
+      const bool is_held = changed_.wait_for(lock, seconds(record_.bucket().timeout_s()), is_known);
       is_wanted_ = false;
       return is_held;
     }
@@ -113,49 +203,39 @@ class ObjectLease final : public Lease {
       while (true) {
         changed_.wait_for(lock, pause(), [this] { return is_over_ || is_wanted_; });
         if (is_over_) return;
-        const std::string etag = etag_;
-        lock.unlock();
-        const double sent_s = LeaseClock::now_s();
-        std::string next;
-        bool is_lost = false;
-        bool is_renewed = false;
-        try {
-          const PutCondition same{
-              has_conditions_ ? PutCondition::Kind::same : PutCondition::Kind::none, etag};
-          next = bucket_.put(key_, own_record(), same);
-          is_renewed = true;
-        } catch (const Error& e) {
-          // Its own put may have arrived, and its answer been lost: the record says whose it is,
-          // but not since when. A record that was removed is lost: the next writer makes a new one.
-          is_lost =
-              (e.code() == Code::locked || e.code() == Code::not_found) && is_of_another(next);
-        }
-        lock.lock();
-        if (is_lost) clock_->lose();
-        if (is_renewed) clock_->renew(sent_s);
-        is_wanted_ = false;
-        etag_ = next.empty() ? etag_ : next;
-        changed_.notify_all();
+        renew(lock);
         if (clock_->is_lost()) return;
       }
     }
-    /// Is the record that is there this one? `etag`: its. What cannot be read is an Error.
-    bool is_there(std::string& etag) const {
+    /// Gives up the lock meanwhile.
+    void renew(std::unique_lock<std::mutex>& lock) {
+      const std::string etag = etag_;
+      lock.unlock();
+      const double sent_s = LeaseClock::now_s();
+      std::string next;
+      bool is_lost = false;
+      bool is_renewed = false;
       try {
-        std::vector<std::byte> text(most_object_record_bytes);
-        ObjectFacts facts;
-        text.resize(bucket_.get(key_, 0, text, &facts));
-        etag = facts.etag;
-        return is_own(parse_holder({reinterpret_cast<const char*>(text.data()), text.size()}));
+        const PutCondition same{
+            has_conditions_ ? PutCondition::Kind::same : PutCondition::Kind::none, etag};
+        next = record_.put(same);
+        is_renewed = true;
       } catch (const Error& e) {
-        if (e.code() != Code::not_found) throw;
-        return false;
+        // Its own put may have arrived, and its answer been lost: the record says whose it is,
+        // but not since when. A record that was removed is lost: the next writer makes a new one.
+        is_lost = (e.code() == Code::locked || e.code() == Code::not_found) && is_of_another(next);
       }
+      lock.lock();
+      if (is_lost) clock_->lose();
+      if (is_renewed) clock_->renew(sent_s);
+      is_wanted_ = false;
+      etag_ = next.empty() ? etag_ : next;
+      changed_.notify_all();
     }
     /// One that cannot be read may be this writer's: the next renewal asks again.
     bool is_of_another(std::string& etag) const {
       try {
-        return !is_there(etag);
+        return !record_.is_there(Sign::number_or_process, etag);
       } catch (const Error&) {
         return false;
       }
@@ -163,8 +243,7 @@ class ObjectLease final : public Lease {
 
     const LeaseTimes times_;
     const std::shared_ptr<LeaseClock> clock_;
-    Bucket& bucket_;
-    const std::string key_;
+    const Record record_;
     std::string etag_;
     const bool has_conditions_;
     std::mutex mutex_;
@@ -189,34 +268,71 @@ class ObjectLease final : public Lease {
                   std::to_string(std::lround(times.stale_after_s)) + " s without a sign of it");
 }
 
-/// Puts the record, and returns its etag. Where the answer to a put that arrived is lost, the next
-/// try is refused by the record itself: the random number with it tells whose it is.
-std::string put_record(Bucket& bucket, const std::string& name, const PutCondition& condition) {
-  const std::string number = random_text();
+/// The first put of a record. Where the answer to a put that arrived is lost, the next try is
+/// refused by the record itself. `may_be_there`: a put of it was sent, and was not surely refused.
+std::string put_first(const Record& record, const PutCondition& condition, bool& may_be_there) {
+  may_be_there = true;
   try {
-    return bucket.put(name, own_record(), condition, {0, number});
+    return record.put(condition);
   } catch (const Error& e) {
-    const auto there = e.code() == Code::locked ? bucket.head(name) : std::nullopt;
-    if (!there || there->commit != number) {
+    may_be_there = e.code() != Code::unsupported;
+    std::string etag;
+    if (e.code() == Code::locked) {
+      may_be_there = record.is_there(Sign::number, etag);
+    }
+    if (e.code() != Code::locked || !may_be_there) {
       throw;
     }
-    return there->etag;
+    return etag;
   }
 }
 
 /// The etag of the record that was put over a stale one.
-std::string take_over(Bucket& bucket, const std::string& name, const std::string& path,
-                      const LeaseTimes& times) {
-  std::vector<std::byte> text(most_object_record_bytes);
-  ObjectFacts facts;
-  text.resize(bucket.get(name, 0, text, &facts));
-  const LeaseHolder holder =
-      parse_holder({reinterpret_cast<const char*>(text.data()), text.size()});
+std::string take_over(const Record& record, const std::string& path, const LeaseTimes& times,
+                      bool& may_be_there) {
+  const auto [holder, facts] = read_record(record.bucket(), record.name());
   const auto running = is_running(holder);
-  if (running.value_or(static_cast<double>(facts.age_s) < times.stale_after_s)) {
-    refuse_holder(path, bucket.url_text(name), holder, times);
+  if (!left_numbers().has(facts.commit) &&
+      running.value_or(static_cast<double>(facts.age_s) < times.stale_after_s)) {
+    refuse_holder(path, record.bucket().url_text(record.name()), holder, times);
   }
-  return put_record(bucket, name, {PutCondition::Kind::same, facts.etag});
+  return put_first(record, {PutCondition::Kind::same, facts.etag}, may_be_there);
+}
+
+/// The etag of the record of this writer, which was put; `has_conditions`: are puts conditional?
+std::string put_own(const Record& record, const std::string& path, const LeaseTimes& times,
+                    bool& has_conditions, bool& may_be_there) {
+  const PutCondition absent{PutCondition::Kind::absent, ""};
+  std::string etag;
+  try {
+    etag = put_first(record, absent, may_be_there);
+  } catch (const Error& e) {
+    if (e.code() == Code::unsupported) {
+      has_conditions = false;
+      may_be_there = true;
+      etag = record.put({});
+    } else if (e.code() == Code::locked && !may_be_there) {
+      etag = take_over(record, path, times, may_be_there);
+    } else {
+      throw;
+    }
+  }
+  if (has_conditions) {
+    try {
+      etag = record.put(absent);
+      has_conditions = false;  // a store that does not look at the condition
+    } catch (const Error& e) {
+      if (e.code() != Code::locked) throw;
+    }
+  }
+  return etag;
+}
+
+/// Of the removal of a record after an error, for which other ranks wait.
+double removal_s(const Bucket& bucket, const LeaseClock& clock) {
+  constexpr double most_s = 5;
+  constexpr double of_timeout = 0.1;
+  return std::min({most_s, bucket.timeout_s() * of_timeout, clock.left_s() / 2});
 }
 
 }  // namespace
@@ -224,35 +340,21 @@ std::string take_over(Bucket& bucket, const std::string& name, const std::string
 std::unique_ptr<Lease> take_object_lease(Bucket& bucket, const std::string& key,
                                          const std::string& path, bool& has_conditions,
                                          const LeaseTimes& times) {
-  const std::string name = lease_path(key);
+  const Record record(bucket, lease_path(key));
   const auto clock = std::make_shared<LeaseClock>(times.stale_after_s);
-  const PutCondition absent{PutCondition::Kind::absent, ""};
+  bool may_be_there = false;
   std::string etag;
   try {
-    etag = put_record(bucket, name, absent);
-  } catch (const Error& e) {
-    if (e.code() == Code::unsupported) {
-      has_conditions = false;
-      etag = bucket.put(name, own_record());
-    } else if (e.code() == Code::locked) {
-      etag = take_over(bucket, name, path, times);
-    } else {
-      throw;
-    }
-  }
-  if (has_conditions) {
-    try {
-      etag = bucket.put(name, own_record(), absent);
-      has_conditions = false;  // a store that does not look at the condition
-    } catch (const Error& e) {
-      if (e.code() != Code::locked) throw;
-    }
+    etag = put_own(record, path, times, has_conditions, may_be_there);
+  } catch (const Error&) {
+    if (may_be_there) record.leave(Sign::number, removal_s(bucket, *clock));
+    throw;
   }
   bucket.guard(key + "/", clock);
   try {
-    return std::make_unique<ObjectLease>(bucket, name, path, etag, has_conditions, times, clock);
+    return std::make_unique<ObjectLease>(record, path, etag, has_conditions, times, clock);
   } catch (const std::exception& e) {
-    bucket.remove(name);
+    record.leave(Sign::number, removal_s(bucket, *clock));
     throw no_renewal_error(path, e);
   }
 }
