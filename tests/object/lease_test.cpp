@@ -199,5 +199,37 @@ TEST_F(ObjectLease, AStoreThatDropsNumbersKeepsTwoOfAProcessApart) {
   lease_ = take();
 }
 
+TEST_F(ObjectLease, NothingIsRemovedOnceAnotherMayHaveTakenItOver) {
+  stop_renewals();
+  std::this_thread::sleep_for(800ms);
+  const int before = store_.count("DELETE", record);
+  lease_.reset();
+  EXPECT_EQ(store_.count("DELETE", record), before);
+  EXPECT_TRUE(store_.has(record));
+  store_.fail(nullptr);
+  lease_ = take();
+}
+
+TEST_F(ObjectLease, ARemovalIsTriedNoLongerThanTheLeaseLasts) {
+  store_.fail([](Request& request) { return request.method == "DELETE" ? 503 : 0; });
+  const auto began = std::chrono::steady_clock::now();
+  lease_.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 1s);  // and not for the 4 s of a request
+  EXPECT_GT(store_.count("DELETE", record), 0);
+  store_.fail(nullptr);
+  lease_ = take();
+}
+
+TEST_F(ObjectLease, ACloseDoesNotWaitForARenewalForAsLongAsARequestIsTried) {
+  stop_renewals();
+  const int before = store_.count("PUT", record);
+  ASSERT_TRUE(comes_true([&] { return store_.count("PUT", record) > before + 1; }));
+  const auto began = std::chrono::steady_clock::now();
+  lease_.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 1500ms);
+  store_.fail(nullptr);
+  lease_ = take();
+}
+
 }  // namespace
 }  // namespace sluice

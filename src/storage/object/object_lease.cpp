@@ -175,7 +175,13 @@ class ObjectLease final : public Lease {
       }
       changed_.notify_all();
       thread_.join();
-      if (!clock_->is_lost()) record_.leave(Sign::number_or_process, whole_timeout_s);
+      std::unique_lock lock(mutex_);
+      // A removal knows no condition: it is sent only while nobody else may have the lease.
+      if (!clock_->is_lost() && clock_->left_s() < times_.stale_after_s / 2) {
+        renew(lock, times_.renew_every_s);
+      }
+      // The other half is for a request that was given up, and arrives all the same.
+      if (!clock_->is_lost()) record_.leave(Sign::number_or_process, clock_->left_s() / 2);
     }
     bool is_lost() const { return clock_->is_lost(); }
     /// False where the store did not answer for as long as a request is tried.
@@ -203,12 +209,13 @@ class ObjectLease final : public Lease {
       while (true) {
         changed_.wait_for(lock, pause(), [this] { return is_over_ || is_wanted_; });
         if (is_over_) return;
-        renew(lock);
+        // No longer: the next one is soon sent, and stop() waits for it.
+        renew(lock, times_.stale_after_s / 3);
         if (clock_->is_lost()) return;
       }
     }
     /// Gives up the lock meanwhile.
-    void renew(std::unique_lock<std::mutex>& lock) {
+    void renew(std::unique_lock<std::mutex>& lock, double most_s) {
       const std::string etag = etag_;
       lock.unlock();
       const double sent_s = LeaseClock::now_s();
@@ -218,12 +225,13 @@ class ObjectLease final : public Lease {
       try {
         const PutCondition same{
             has_conditions_ ? PutCondition::Kind::same : PutCondition::Kind::none, etag};
-        next = record_.put(same);
+        next = record_.put(same, most_s);
         is_renewed = true;
       } catch (const Error& e) {
         // Its own put may have arrived, and its answer been lost: the record says whose it is,
         // but not since when. A record that was removed is lost: the next writer makes a new one.
-        is_lost = (e.code() == Code::locked || e.code() == Code::not_found) && is_of_another(next);
+        is_lost = (e.code() == Code::locked || e.code() == Code::not_found) &&
+                  is_of_another(next, most_s);
       }
       lock.lock();
       if (is_lost) clock_->lose();
@@ -233,9 +241,9 @@ class ObjectLease final : public Lease {
       changed_.notify_all();
     }
     /// One that cannot be read may be this writer's: the next renewal asks again.
-    bool is_of_another(std::string& etag) const {
+    bool is_of_another(std::string& etag, double most_s) const {
       try {
-        return !record_.is_there(Sign::number_or_process, etag);
+        return !record_.is_there(Sign::number_or_process, etag, most_s);
       } catch (const Error&) {
         return false;
       }
