@@ -226,8 +226,7 @@ void PartsWriter::place(const std::vector<Definition>& definitions, const FileCo
                         std::vector<Written>& written) {
   constexpr std::int64_t nothing = std::numeric_limits<std::int64_t>::min();
   // The hull of each new variable's boxes (by maxima of ends and of complements of starts), and
-  // their volume: equal volumes mean that the union is the hull, because blocks do not overlap (with
-  // check = full; without it holes may have any value).
+  // their volume: equal volumes mean that the union is the hull, as blocks overlap only unchecked.
   std::vector<std::size_t> first(definitions.size());
   std::vector<std::int64_t> corners;
   std::vector<std::int64_t> volumes;
