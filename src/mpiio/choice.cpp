@@ -13,8 +13,10 @@ namespace {
 constexpr std::int64_t exchange_below_bytes = 128 << 10;
 /// Where a file has stripes, runs that are shorter than one, up to this.
 constexpr std::int64_t most_exchanged_bytes = std::int64_t{4} << 20;
-/// Windows are read whole if at least one byte in this many is requested.
+/// Windows are read whole if at least one byte in this many is requested. Where fewer are written
+/// hardly any runs meet, and each window costs a round: a short range has few of them.
 constexpr std::int64_t most_window_for_one = 8;
+constexpr std::int64_t short_range_bytes = std::int64_t{64} << 20;
 
 /// As MPI calls it: `later` becomes what both say together.
 void add_summaries(void* earlier, void* later, int* count, MPI_Datatype*) {
@@ -104,8 +106,10 @@ Choice::Choice(const File& file, bool is_write, const Summary& own, const Summar
   const bool must = may && file.hints.must_exchange(is_write);
   const std::int64_t below_bytes =
       std::clamp(file.hints.exchange().stripe_bytes, exchange_below_bytes, most_exchanged_bytes);
-  const bool may_help = may && mean_run() < below_bytes &&
-                        (is_write || all_.high - all_.low <= most_window_for_one * all_.bytes);
+  const std::int64_t range_bytes = all_.high - all_.low;
+  const bool is_dense = range_bytes / most_window_for_one <= all_.bytes ||
+                        (is_write && range_bytes <= short_range_bytes);
+  const bool may_help = may && mean_run() < below_bytes && is_dense;
   const bool is_asked = may_help || (is_write && file.report.is_wanted());
   if (must || (is_asked && all_.is_in_order == 0)) {
     gather(file, own.range());
@@ -118,7 +122,8 @@ std::int64_t Choice::mean_run() const { return all_.bytes / std::max<std::int64_
 
 bool Choice::may_exchange(const File& file) const {
   return all_.ranks > 1 && all_.high > all_.low && all_.is_ascending != 0 &&
-         !file.atomicity.is_on && file.hints.may_exchange(is_write_);
+         !file.atomicity.is_on && file.hints.may_exchange(is_write_) &&
+         domains(file).has_countable_rounds();
 }
 
 void Choice::gather(const File& file, const Run& own) {

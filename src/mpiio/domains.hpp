@@ -21,6 +21,8 @@ struct Domains {
   int rank_of(int aggregator) const {
     return static_cast<int>(std::int64_t{aggregator} * ranks / aggregators);
   }
+  /// Of a file with holes that no disk could fill there may be more.
+  bool has_countable_rounds() const { return domain_bytes / window_bytes < (1 << 30); }
   int rounds() const { return static_cast<int>((domain_bytes + window_bytes - 1) / window_bytes); }
   /// The window of an aggregator in a round; may be empty.
   Run window(int aggregator, int round) const { return windows(aggregator, round, round + 1); }

@@ -303,6 +303,32 @@ void check_atomic() {
   MPI_File_close(&file);
 }
 
+/// Blocks of all ranks beside one another, twice, with a hole between that takes minutes to go
+/// over.
+void check_far_apart() {
+  constexpr int bytes = 4096;
+  MPI_File file = open(MPI_COMM_WORLD, MPI_MODE_RDWR | MPI_MODE_CREATE);
+  MPI_File_set_size(file, 0);
+  const MPI_Aint near = static_cast<MPI_Aint>(rank) * bytes;
+  const MPI_Aint places[2] = {near, near + (MPI_Aint{1} << 38)};
+  MPI_Datatype blocks = MPI_DATATYPE_NULL;
+  MPI_Type_create_hindexed_block(2, bytes, places, MPI_BYTE, &blocks);
+  MPI_Type_commit(&blocks);
+  MPI_File_set_view(file, 0, MPI_BYTE, blocks, "native", MPI_INFO_NULL);
+  std::vector<char> values(2 * bytes);
+  std::iota(values.begin(), values.end(), static_cast<char>(rank));
+  MPI_Status status{};
+  MPI_File_write_all(file, values.data(), 2 * bytes, MPI_BYTE, &status);
+  expect(elements_of(status, MPI_BYTE) == 2 * bytes, "the count of blocks far apart");
+  std::vector<char> back(2 * bytes);
+  MPI_File_read_at_all(file, 0, back.data(), 2 * bytes, MPI_BYTE, &status);
+  expect(back == values, "blocks far apart");
+  MPI_Type_free(&blocks);
+  MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+  MPI_File_set_size(file, 0);
+  MPI_File_close(&file);
+}
+
 /// Offsets and counts whose bytes no offset of a file can express are refused, not wrapped.
 void check_beyond_all_files() {
   MPI_File file = open(MPI_COMM_WORLD, MPI_MODE_RDWR | MPI_MODE_CREATE);
@@ -384,6 +410,7 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   check_failed_requests();
   check_atomic();
+  check_far_apart();
   check_beyond_all_files();
 #if MPI_VERSION >= 4
   check_large_counts();
