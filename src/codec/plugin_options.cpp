@@ -15,6 +15,8 @@ namespace sluice::codec {
 namespace {
 
 constexpr std::string_view stored_prefix = "stored:";
+/// Of a dataset, as libhdf5 has it (H5Z_MAX_NFILTERS).
+constexpr std::size_t most_filters = 32;
 constexpr std::string_view with_shuffle = "+shuffle";
 constexpr std::string_view without_shuffle = "+noshuffle";
 
@@ -223,6 +225,9 @@ Pipeline parse_stored(const std::string& text) {
     const std::uint32_t id = numbers->front();
     numbers->erase(numbers->begin());
     pipeline.push_back({id, std::move(*numbers)});
+  }
+  if (pipeline.empty() || pipeline.size() > most_filters) {
+    refuse_plugin(text, "is no list of filters");
   }
   return pipeline;
 }

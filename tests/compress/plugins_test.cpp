@@ -319,6 +319,14 @@ TEST(PluginOptions, OfAFileAreTakenAgainWhereTheySayWhatWasAsked) {
   EXPECT_EQ(codec::text_for_copy("stored:32008,0,3,8,0,2"), "filter:32008,0,2");
   EXPECT_EQ(codec::text_for_copy("stored:32013,1,2,3,4"), "");
   EXPECT_EQ(codec::text_for_copy("deflate:6"), "deflate:6");
+  EXPECT_EQ(codec::text_for_copy("stored:3"), "");
+  std::string long_list = "stored:1";
+  for (int i = 0; i < 32; ++i) {
+    long_list += "+1";
+  }
+  for (const std::string& text : {std::string("stored:"), std::string("stored:+"), long_list}) {
+    EXPECT_THROW(codec::text_for_copy(text), Error) << text;
+  }
 }
 
 TEST(PluginSizes, OfHeadersAreCompared) {
