@@ -200,8 +200,8 @@ std::uint32_t FileView::find(const std::string& name) const {
   }
   for (const layout::UnreadableDataset& dataset : contents_.unreadable) {
     if (dataset.name == name) {
-      throw Error(Code::unsupported, contents_.path + ": " + name +
-                                         " is there, but Sluice does not read it: " + dataset.type);
+      throw Error(Code::not_found, contents_.path + ": " + name +
+                                       " is there, but Sluice does not read it: " + dataset.type);
     }
   }
   std::vector<std::string> names;

@@ -76,7 +76,7 @@ class FileView {
   double time(std::uint64_t step) const;
   model::Dims shape(std::uint32_t variable, std::uint64_t step) const;
   model::Dims shape_or_most(std::uint32_t variable, std::uint64_t step) const noexcept;
-  /// Error not_found, or unsupported for a dataset that is no variable.
+  /// Error not_found, also for a dataset that Sluice does not read.
   std::uint32_t find(const std::string& name) const;
   /// The attributes of an owner, as indices into those of contents().
   const std::vector<std::size_t>& attributes_of(const std::string& owner) const;
