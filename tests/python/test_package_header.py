@@ -51,7 +51,7 @@ def test_the_library_shows_nothing_but_its_interface():
                        functions(CHECKPOINT))
     allowed = re.compile(r"sluice_\w+@@|SLUICE_[\d.]+$|"
                          r"(typeinfo (name )?for |vtable for )?"
-                         r"sluice::(Checkpoint|File|Records|SessionFile|Step|Ticket|Error)\b|"
+                         r"sluice::(Checkpoint|File|Fill|Records|SessionFile|Step|Ticket|Error)\b|"
                          r"sluice::(code_name|type_of|string_type|type_name|parse_options|"
                          r"read_on_root|set_message_handler)\b")
     assert [name for name in names if not allowed.match(name)] == []
