@@ -72,15 +72,20 @@ std::optional<Overlap> find_overlap(std::vector<OwnedBox> boxes) {
 
 bool tiles(const Box& region, const std::vector<Box>& parts) {
   std::uint64_t volume = 0;
-  std::vector<OwnedBox> boxes;
   for (const Box& part : parts) {
     volume += part.volume();
     if (volume > region.volume()) {
       return false;
     }
+  }
+  if (volume != region.volume() || parts.size() < 2) {
+    return volume == region.volume();
+  }
+  std::vector<OwnedBox> boxes;
+  for (const Box& part : parts) {
     boxes.push_back({part});
   }
-  return volume == region.volume() && !find_overlap(std::move(boxes));
+  return !find_overlap(std::move(boxes));
 }
 
 std::optional<Dims> find_missing(const Box& region, const std::vector<Box>& disjoint_boxes) {
