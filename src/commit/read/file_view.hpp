@@ -26,7 +26,7 @@ struct InputVariable {
   bool placeable = false;
   codec::Pipeline filters = {};          ///< of compressed variables that every rank can decode
   std::vector<std::uint64_t> rows = {};  ///< varying: of every step; empty otherwise
-  std::uint32_t catalog_index = 0;
+  std::uint32_t catalog_index = 0;       ///< in the catalog with which the file was opened
   /// For a variable whose elements are in parts: its number in the set.
   std::optional<std::uint32_t> number_in_set = std::nullopt;
 

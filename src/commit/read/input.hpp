@@ -78,7 +78,7 @@ class Input {
   layout::Catalog& catalog() noexcept { return file_.root->catalog(); }
   /// On rank 0. The number of a variable in catalog(), which reading beside a writer may change.
   std::uint32_t number_in_catalog(std::uint32_t variable) const {
-    return file_.root->number_of(file_.view[variable].catalog_index);
+    return file_.root->number_of(file_.view[variable]);
   }
   /// On rank 0. If the file was changed since its catalog was opened: opens that again. It has the
   /// commits and variables of the previous one, with their numbers, and perhaps more; false if

@@ -174,7 +174,7 @@ std::size_t Locator::describe(const Wanted& wanted, std::size_t most_records,
       wider.count[d] = end - wider.start[d];
     }
   }
-  const std::uint32_t index = root_->number_of(view_[wanted.variable].catalog_index);
+  const std::uint32_t index = root_->number_of(view_[wanted.variable]);
   const layout::Placement placement = root_->catalog().locate(index, wanted.step, wider);
   placement.write_to(out);
   const bool is_many = records.size() > most_records;
@@ -188,7 +188,7 @@ std::size_t Locator::describe(const Wanted& wanted, std::size_t most_records,
 }
 
 void Locator::describe_encoded(const Wanted& wanted, model::ByteWriter& out) {
-  const std::uint32_t index = root_->number_of(view_[wanted.variable].catalog_index);
+  const std::uint32_t index = root_->number_of(view_[wanted.variable]);
   const layout::EncodedTiles tiles =
       root_->catalog().locate_encoded(index, wanted.step, wanted.region);
   tiles.write_to(out);

@@ -219,7 +219,7 @@ std::vector<Record> RootCatalog::find_records(const FileView& view, std::uint32_
                                               std::uint64_t step) {
   const model::Definition& d = view[variable].definition;
   // For a further name of a dataset they are those of its first name.
-  const auto& stored = catalog_->variables()[number_of(view[variable].catalog_index)];
+  const auto& stored = catalog_->variables()[number_of(view[variable])];
   const std::uint64_t hash =
       codec::checksum(stored.same_as.empty() ? stored.definition.name : stored.same_as);
   const auto& commits = catalog_->commits();

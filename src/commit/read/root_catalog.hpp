@@ -33,8 +33,10 @@ class RootCatalog {
   /// See Input::follow(). Without `may_reorder` also false where the variables of the catalog have
   /// other numbers: a new one may come before others, as the groups are read one by one.
   bool follow(bool may_reorder);
-  /// The number in catalog() of a variable that had `index` when the file was opened.
-  std::uint32_t number_of(std::uint32_t index) const { return numbers_.at(index); }
+  /// The number in catalog() of a variable of the view.
+  std::uint32_t number_of(const InputVariable& variable) const {
+    return numbers_.at(variable.catalog_index);
+  }
 
   /// The checksum records of a variable of one step, numbered as in `view`; none if checksums are
   /// off. Valid until the next call.
@@ -65,7 +67,7 @@ class RootCatalog {
   std::vector<std::byte> journal_;
   std::unique_ptr<storage::File> file_;
   std::unique_ptr<layout::Catalog> catalog_;
-  std::vector<std::uint32_t> numbers_;  ///< see number_of()
+  std::vector<std::uint32_t> numbers_;  ///< by InputVariable::catalog_index, see number_of()
   std::uint64_t moment_ = 0;
 
   // The location of records; determined on demand, every commit is scanned once.

@@ -104,8 +104,7 @@ void check_through_root(const FileInput& file, const CheckedReader& checked,
       continue;
     }
     bytes.assign(record.box.volume() * variable.definition.type.bytes, std::byte{0});
-    file.root->catalog().read(file.root->number_of(variable.catalog_index), request.step,
-                              record.box, bytes);
+    file.root->catalog().read(file.root->number_of(variable), request.step, record.box, bytes);
     if (codec::checksum(std::span<const std::byte>(bytes)) != record.checksum) {
       checked.refuse({request.variable, request.step, record.box}, record);
     }
@@ -133,8 +132,7 @@ void read_through_root(const FileInput& file, const CheckedReader& checked,
       is_checked = true;
       check_through_root(file, checked, request, wanted);
     }
-    file.root->catalog().read(file.root->number_of(variable.catalog_index), request.step, part,
-                              out);
+    file.root->catalog().read(file.root->number_of(variable), request.step, part, out);
   };
   const Destination to(variable, request);
   RootParty party(transport.rank(), wanted, variable.definition.type.bytes, to, read);
