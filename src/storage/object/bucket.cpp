@@ -165,7 +165,7 @@ HttpAnswer Bucket::send(const Call& call, HttpRequest request) {
   const double began_s = model::now_s();
   const auto elapsed_s = [&] { return model::now_s() - began_s; };
   BackoffLimits limits;
-  limits.deadline_s = std::min(options_.timeout_s, call.most_s);
+  limits.deadline_s = limit_s(call);
   Backoff backoff(limits);
   bool has_renewed = false;
   std::array<std::byte, 1> first_byte{};
@@ -220,7 +220,7 @@ void Bucket::fail(const Call& call, const HttpAnswer& answer, int tries, double 
 
 void Bucket::say_wait(const Call& call, const HttpAnswer& answer, int tries, double elapsed_s) {
   say(std::string(error_of(call, answer, tries, elapsed_s).what()) + "; it is tried again for " +
-      std::to_string(std::lround(std::min(options_.timeout_s, call.most_s) - elapsed_s)) + " s");
+      std::to_string(std::lround(limit_s(call) - elapsed_s)) + " s");
 }
 
 std::optional<ObjectFacts> Bucket::head(const std::string& key) {
@@ -241,7 +241,7 @@ std::size_t Bucket::get(const std::string& key, std::uint64_t offset, std::span<
   HttpRequest request;
   request.into = into;
   request.range = std::to_string(offset) + "-" + std::to_string(offset + into.size() - 1);
-  const HttpAnswer answer = send({"read", key, {}, false, false, false, most_s}, request);
+  const HttpAnswer answer = send({.what = "read", .key = key, .most_s = most_s}, request);
   if (facts != nullptr) {
     *facts = facts_of(answer);
   }
@@ -272,14 +272,18 @@ std::string Bucket::put(const std::string& key, std::span<const std::byte> bytes
     request.headers.push_back(std::string(commit_header) + ": " + extras.commit);
   }
   const bool is_conditional = condition.kind != PutCondition::Kind::none;
-  return send({"write", key, {}, is_conditional, false, false, extras.most_s}, request)
+  return send({.what = "write",
+               .key = key,
+               .is_conditional = is_conditional,
+               .most_s = extras.most_s},
+              request)
       .header("etag");
 }
 
 void Bucket::remove(const std::string& key, double most_s) {
   HttpRequest request;
   request.method = "DELETE";
-  send({"remove", key, {}, false, true, false, most_s}, request);
+  send({.what = "remove", .key = key, .may_be_absent = true, .most_s = most_s}, request);
 }
 
 Listing Bucket::list(const std::string& prefix, bool by_folder, const std::string& token,

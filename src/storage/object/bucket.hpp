@@ -5,6 +5,7 @@
 // harm; no message has a secret, a signature or what the server says of them.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -115,6 +116,8 @@ class Bucket {
     bool may_hold_error = false;
     double most_s = whole_timeout_s;
   };
+  /// How long a call is tried.
+  double limit_s(const Call& call) const { return std::min(options_.timeout_s, call.most_s); }
   HttpAnswer send(const Call& call, HttpRequest request);
   HttpAnswer send_once(const HttpRequest& request, double left_s);
   HttpAnswer send_guarded(const Call& call, const HttpRequest& request, double left_s);
