@@ -45,6 +45,12 @@ class OwnTime : public testing::TestWithParam<Form> {
     EXPECT_THROW(put_step(out, 0, 0.0), Error);
   }
 
+  static std::vector<double> values_of(File& in, const std::string& name) {
+    std::vector<double> values(3);
+    in.get(in.find(name), values.data());
+    return values;
+  }
+
   static std::vector<double> times_of(const File& in) {
     std::vector<double> times;
     for (std::uint64_t s = 0; s < in.steps(); ++s) {
@@ -116,9 +122,7 @@ TEST_P(OwnTime, IsTheCallersBeforeTheFirstStep) {
       put_step(again, 2, 7);
       again.close();
       File in = files.open(transport, GetParam().path, Mode::read);
-      std::vector<double> read(3);
-      in.get(in.find(name), read.data());
-      EXPECT_EQ(read, values);
+      EXPECT_EQ(values_of(in, name), values);
       EXPECT_EQ(times_of(in), (std::vector<double>{5, 6, 7}));
       expect_sound(transport);
     });
@@ -138,9 +142,7 @@ TEST_P(OwnTime, IsTheCallersWhereNoStepHasATime) {
       put_step(out, 1, 1);
       out.close();
       File in = files.open(transport, GetParam().path, Mode::read);
-      std::vector<double> read(3);
-      in.get(in.find(name), read.data());
-      EXPECT_EQ(read, values);
+      EXPECT_EQ(values_of(in, name), values);
       EXPECT_EQ(in.time(1), 1);
       expect_sound(transport);
     });
