@@ -2,6 +2,7 @@
 ranks."""
 
 import ctypes
+import resource
 
 import h5py
 import numpy
@@ -150,3 +151,88 @@ def test_a_virtual_dataset_is_read(tmp_path, ranks):
     (tmp_path / "source.h5").unlink()  # libhdf5 alone would read it as zeros
     done = run_unchecked("reader", tmp_path / "index.h5", ranks)
     assert "values" not in done.stdout
+
+
+def virtual_file(path, source, name="v"):
+    """`path` with the virtual dataset `name`, whose one source is "x" of the file `source`."""
+    layout = h5py.VirtualLayout(shape=(4,), dtype="f8")
+    layout[...] = h5py.VirtualSource(source, "x", shape=(4,))
+    with h5py.File(path, "w") as file:
+        file.create_virtual_dataset(name, layout, fillvalue=-1)
+
+
+def source_file(path):
+    with h5py.File(path, "w") as file:
+        file["x"] = numpy.arange(1.0, 5.0)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_percent_signs_in_names_of_sources_are_read_as_libhdf5_reads_them(tmp_path, ranks):
+    source_file(tmp_path / "a%b.h5")
+    virtual_file(tmp_path / "index.h5", "a%%b.h5")
+    numpy.testing.assert_array_equal(read_array(tmp_path / "index.h5", ranks, "v"),
+                                     numpy.arange(1.0, 5.0))
+    (tmp_path / "a%b.h5").unlink()
+    assert "v" not in run_unchecked("reader", tmp_path / "index.h5", ranks).stdout.split()
+
+
+def linked_source(path, link):
+    with h5py.File(path, "w") as file:
+        file["x"] = link
+
+
+def mutual_sources(path):
+    virtual_file(path, "other.h5", "x")
+    virtual_file(path.parent / "other.h5", path.name, "x")
+
+
+@pytest.mark.parametrize("make", [
+    lambda path: virtual_file(path, "gone.h5", "x"),
+    lambda path: virtual_file(path, ".", "x"),
+    mutual_sources,
+    lambda path: linked_source(path, h5py.SoftLink("/nothing")),
+    lambda path: linked_source(path, h5py.ExternalLink("gone.h5", "/x")),
+    lambda path: path.write_text("text"),
+    lambda path: path.symlink_to(path.name),  # cannot be opened by root either
+], ids=["nested", "of itself", "mutual", "soft link", "external link", "text", "symlink"])
+@pytest.mark.parametrize("ranks", RANKS)
+def test_sources_without_values_are_not_read_as_fill(tmp_path, ranks, make):
+    make(tmp_path / "middle.h5")
+    virtual_file(tmp_path / "index.h5", "middle.h5")
+    with h5py.File(tmp_path / "index.h5", "a") as file:
+        file["y"] = VALUES
+    numpy.testing.assert_array_equal(read_array(tmp_path / "index.h5", ranks, "y"), VALUES)
+    assert "v" not in run_unchecked("reader", tmp_path / "index.h5", ranks).stdout.split()
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_virtual_datasets_of_virtual_datasets_and_of_links_are_read(tmp_path, ranks):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    source_file(folder / "values.h5")
+    virtual_file(folder / "inner.h5", "values.h5", "x")
+    linked_source(tmp_path / "middle.h5", h5py.ExternalLink("parts/inner.h5", "/x"))
+    virtual_file(tmp_path / "index.h5", "middle.h5")
+    numpy.testing.assert_array_equal(read_array(tmp_path / "index.h5", ranks, "v"),
+                                     numpy.arange(1.0, 5.0))
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_sources_that_cannot_be_opened_all_at_once_are_an_error(tmp_path, ranks):
+    """libhdf5 keeps them open, and reads those that it has no descriptor for as fill values."""
+    sources = 300
+    layout = h5py.VirtualLayout(shape=(sources, 4), dtype="f8")
+    for number in range(sources):
+        source_file(tmp_path / f"{number}.h5")
+        layout[number] = h5py.VirtualSource(f"{number}.h5", "x", shape=(4,))
+    with h5py.File(tmp_path / "index.h5", "w") as file:
+        file.create_virtual_dataset("v", layout, fillvalue=-1)
+    wanted = numpy.tile(numpy.arange(1.0, 5.0), (sources, 1))
+    numpy.testing.assert_array_equal(read_array(tmp_path / "index.h5", ranks, "v"), wanted)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (250, before[1]))
+    try:
+        done = run_unchecked("reader", tmp_path / "index.h5", ranks)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert done.returncode != 0 and "Too many open files" in done.stderr, done.stderr

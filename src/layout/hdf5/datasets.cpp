@@ -98,7 +98,10 @@ void set_extent(hid_t dataset, const Dims& dims, const std::string& path) {
 void read_rows(hid_t dataset, const std::string& path, hid_t type, std::uint64_t first,
                const Dims& shape, void* values) {
   const Handle space = selected_rows(dataset, path, first, shape);
-  check(H5Dread(dataset, type, dataspace(shape).get(), space.get(), H5P_DEFAULT, values), path);
+  const herr_t status =
+      H5Dread(dataset, type, dataspace(shape).get(), space.get(), H5P_DEFAULT, values);
+  check_storage(path);
+  check(status, path);
 }
 
 void write_rows(hid_t dataset, const std::string& path, hid_t type, std::uint64_t first,

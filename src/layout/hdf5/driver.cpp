@@ -85,7 +85,8 @@ herr_t free_info(void* info) {
   return 0;
 }
 
-/// Another file, the source of a virtual dataset; null if it must not or cannot be opened.
+/// Another file, the source of a virtual dataset; null if it must not or cannot be opened. libhdf5
+/// then reads the fill value: a failure other than that it is not there is noted for the caller.
 std::unique_ptr<DriverState> open_other(const DriverState& state, const char* name) {
   if (state.others == nullptr) {
     return nullptr;
@@ -96,9 +97,14 @@ std::unique_ptr<DriverState> open_other(const DriverState& state, const char* na
     other->file = other->own.get();
     other->others = state.others;
     return other;
-  } catch (const std::exception&) {
-    return nullptr;
+  } catch (const Error& e) {
+    if (e.code() != Code::not_found) {
+      note_storage_failure(e);
+    }
+  } catch (const std::exception& e) {
+    note_storage_failure(Error(Code::over_budget, std::string(name) + ": " + e.what()));
   }
+  return nullptr;
 }
 
 /// The access property list with which libhdf5 opens the sources of a virtual dataset.

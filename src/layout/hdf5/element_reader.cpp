@@ -83,9 +83,10 @@ void ElementReader::read_by_library(hid_t dataset, std::uint32_t variable, std::
                               nullptr),
           definition.name);
   }
-  if (H5Dread(dataset, type.get(), memory.get(), space.get(), H5P_DEFAULT, out.data()) < 0) {
-    throw library_error(definition.name);
-  }
+  const herr_t status =
+      H5Dread(dataset, type.get(), memory.get(), space.get(), H5P_DEFAULT, out.data());
+  check_storage(definition.name);
+  check(status, definition.name);
 }
 
 /// Of a set, libhdf5 reads them from the parts.

@@ -100,12 +100,18 @@ void note_storage_failure(const Error& error) { storage_failure = error; }
 
 std::optional<Error> take_storage_failure() { return std::exchange(storage_failure, std::nullopt); }
 
-hid_t checked(hid_t result, const std::string& what) {
-  error_stack.clear_at_thread_end();
-  const std::optional<Error> failure = take_storage_failure();
-  if (result < 0 && failure) {
+void check_storage(const std::string& what) {
+  if (const std::optional<Error> failure = take_storage_failure()) {
     throw Error(failure->code(), what + ": " + failure->what());
   }
+}
+
+hid_t checked(hid_t result, const std::string& what) {
+  error_stack.clear_at_thread_end();
+  if (result < 0) {
+    check_storage(what);
+  }
+  take_storage_failure();
   if (result < 0) {
     throw library_error(what);
   }

@@ -76,6 +76,9 @@ void check_no_error(const std::string& what);
 /// After a call whose failure says something about the file: throws the failure of the storage, if
 /// it was that, and not about an object.
 void throw_storage_failure();
+/// The error of the storage in a call that succeeded all the same: libhdf5 reads a source of a
+/// virtual dataset that cannot be opened as the fill value.
+void check_storage(const std::string& what);
 /// Is there a link at each name of `path`, which is relative to `where`? Error format if a link
 /// cannot be looked up; the target of a link does not matter.
 bool has_link(hid_t where, const std::string& path);

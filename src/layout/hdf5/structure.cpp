@@ -316,7 +316,9 @@ void StructureReader::add_dataset(const std::string& path, const std::string& na
   }
   // Its length may depend on its sources.
   const Handle whole = own(H5Dopen2(others_.with_others(), path.c_str(), H5P_DEFAULT), path);
-  const Handle extent = own(H5Dget_space(whole.get()), path);
+  const Handle extent(H5Dget_space(whole.get()));
+  check_storage(path);
+  checked(extent.get(), path);
   add_array({whole.get(), path, name, *stored, extents_of(extent.get()), is_stepped});
 }
 

@@ -1,15 +1,16 @@
 #include "layout/hdf5/virtual_sources.hpp"
 
+#include <algorithm>
 #include <filesystem>
-#include <set>
-#include <utility>
 
 namespace sluice::layout::hdf5 {
 
 namespace {
 
-/// The block number in a name that stands for many files.
-constexpr const char* block_number = "%b";
+/// Virtual datasets of virtual datasets; no program needs more.
+constexpr std::size_t most_depth = 32;
+/// Sources of sources, which a crafted file could make more of than it has bytes.
+constexpr std::size_t most_nested = 1 << 16;
 
 template <class Call>
 std::string name_by(Call&& call, hid_t list, std::size_t number) {
@@ -21,10 +22,20 @@ std::string name_by(Call&& call, hid_t list, std::size_t number) {
   return name;
 }
 
+/// The file that an open object lies in, as it was opened.
+std::string name_of_file(hid_t object) {
+  const ssize_t length = H5Fget_name(object, nullptr, 0);
+  checked(static_cast<hid_t>(length), "file of a source");
+  std::string name(static_cast<std::size_t>(length) + 1, '\0');
+  H5Fget_name(object, name.data(), name.size());
+  name.pop_back();
+  return name;
+}
+
 /// The places where libhdf5 looks: the name as it is, relative to the folder of the file, or to the
-/// working folder.
+/// working folder. Null, and why, if it cannot be opened in any of them.
 std::unique_ptr<storage::File> open_source(const std::string& name, const std::string& path,
-                                           storage::Storage& storage) {
+                                           storage::Storage& storage, std::string& why) {
   using Path = std::filesystem::path;
   const std::string beside = (Path(path).parent_path() / name).string();
   for (const std::string& candidate : {beside, name}) {
@@ -32,23 +43,97 @@ std::unique_ptr<storage::File> open_source(const std::string& name, const std::s
       if (storage.exists(candidate)) {
         return storage.open(candidate, storage::Access::read);
       }
-    } catch (const Error&) {
-      continue;  // is reported as missing
+    } catch (const Error& e) {
+      why = e.what();
     }
+  }
+  if (why.empty()) {
+    why = name + " is not there";
   }
   return nullptr;
 }
 
-bool has_dataset(storage::File& file, const std::string& dataset) {
-  DriverState state;
-  state.file = &file;
-  const Handle access = access_list(state);
-  const Handle opened(H5Fopen(file.path().c_str(), H5F_ACC_RDONLY, access.get()));
-  const std::string name = dataset.substr(dataset.rfind('/', 0) == 0 ? 1 : 0);
-  return opened && (name.empty() || has_link(opened.get(), name));
+}  // namespace
+
+SourceName source_name(const std::string& stored) {
+  SourceName name;
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    const bool is_special = stored[i] == '%' && i + 1 < stored.size();
+    const bool is_block = is_special && stored[i + 1] == 'b';
+    name.is_pattern = name.is_pattern || is_block;
+    name.text += stored[i];
+    if (is_special && stored[i + 1] == '%') {
+      ++i;
+    }
+  }
+  return name;
 }
 
-}  // namespace
+std::string SourceSearch::missing(hid_t list, const std::string& path) {
+  std::size_t count = 0;
+  check(H5Pget_virtual_count(list, &count), "sources of a virtual dataset");
+  for (std::size_t i = 0; i < count; ++i) {
+    const SourceName file = source_name(name_by(H5Pget_virtual_filename, list, i));
+    const SourceName dataset = source_name(name_by(H5Pget_virtual_dsetname, list, i));
+    if (file.is_pattern || dataset.is_pattern) {
+      continue;  // all of them, starting at 0: that there are none is not an error
+    }
+    const Source source(file.text == "." ? path : file.text, dataset.text);
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    const std::string identity = folder + '\0' + source.first + '\0' + source.second;
+    if (seen_.count(identity) != 0) {
+      continue;
+    }
+    nested_ += above_.empty() ? 0 : 1;
+    if (nested_ > most_nested) {
+      return "has more than " + std::to_string(most_nested) + " sources of sources";
+    }
+    std::string why = missing_below(source, path);
+    if (!why.empty()) {
+      return why;
+    }
+    seen_.insert(identity);  // not earlier: a source that is met again below itself has no end
+  }
+  return "";
+}
+
+std::string SourceSearch::missing_below(const Source& source, const std::string& path) {
+  std::string why;
+  const auto file = open_source(source.first, path, storage_, why);
+  return file == nullptr ? why : missing_dataset(*file, source);
+}
+
+std::string SourceSearch::missing_dataset(storage::File& file, const Source& source) {
+  DriverState state;
+  state.file = &file;
+  state.others = &storage_;
+  const Handle access = access_list(state);
+  const Handle opened(H5Fopen(file.path().c_str(), H5F_ACC_RDONLY, access.get()));
+  if (!opened) {
+    const auto failure = take_storage_failure();
+    return failure ? failure->what() : source.first + " is not an HDF5 file that can be read";
+  }
+  const Handle dataset(H5Dopen2(opened.get(), source.second.c_str(), H5P_DEFAULT));
+  if (!dataset) {
+    const auto failure = take_storage_failure();
+    return failure ? failure->what() : source.first + " has no dataset " + source.second;
+  }
+  const Handle list = own(H5Dget_create_plist(dataset.get()), source.second);
+  if (H5Pget_layout(list.get()) != H5D_VIRTUAL) {
+    return "";
+  }
+  // An external link may have led to another file, relative to which its sources are named.
+  const Source reached(name_of_file(dataset.get()), source.second);
+  if (above_.size() >= most_depth ||
+      std::find(above_.begin(), above_.end(), reached) != above_.end()) {
+    return source.first + " refers to itself, or is virtual more than " +
+           std::to_string(most_depth) + " times";
+  }
+  above_.push_back(reached);
+  std::string why = missing(list.get(), reached.first);
+  above_.pop_back();
+  return why;
+}
 
 storage::Storage& OtherFiles::source_storage() {
   if (!storage_) {
@@ -70,29 +155,7 @@ hid_t OtherFiles::with_others() {
 
 std::string OtherFiles::missing_source(hid_t list) {
   const QuietErrors quiet;
-  const std::string& path = file_.path();
-  std::size_t count = 0;
-  check(H5Pget_virtual_count(list, &count), "sources of a virtual dataset");
-  std::set<std::pair<std::string, std::string>> seen;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::string file = name_by(H5Pget_virtual_filename, list, i);
-    const std::string dataset = name_by(H5Pget_virtual_dsetname, list, i);
-    if (!seen.emplace(file, dataset).second) {
-      continue;
-    }
-    const std::size_t at = file.find(block_number);
-    if (at != std::string::npos) {
-      continue;  // all of them, starting at 0: that there are none is not an error
-    }
-    const auto source = open_source(file == "." ? path : file, path, source_storage());
-    if (source == nullptr) {
-      return file + " is not there";
-    }
-    if (dataset.find(block_number) == std::string::npos && !has_dataset(*source, dataset)) {
-      return file + " has no dataset " + dataset;
-    }
-  }
-  return "";
+  return SourceSearch(source_storage()).missing(list, file_.path());
 }
 
 }  // namespace sluice::layout::hdf5
