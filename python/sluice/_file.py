@@ -19,7 +19,8 @@ import numpy as np
 from ._attributes import Attributes
 from ._definition import options_of, other_options
 from ._library import (Code, Error, NotFoundError, OneHandle, c_text, check, check_open, ffi,
-                       fortran_handle, free, free_because, is_alone, lib, line_of, reason)
+                       fortran_handle, free, free_because, given_up, is_alone, lib, line_of,
+                       reason)
 from ._open_files import note_lost, note_open, with_advice
 from ._options import toml_of
 from ._ticket import Ticket
@@ -110,6 +111,7 @@ class File(OneHandle, Mapping):
         self._lock = threading.RLock()
         self._deferred: List[Tuple[np.ndarray, np.ndarray]] = []
         self._kept: List[Any] = []  # memory that the library reads until the next commit
+        self._has_given_up = False  # messages: no call of ranks together is possible any more
         self._failure: Any = None  # stands for that of the last commit, if all ranks have it
         # Variables refer to their file, not vice versa: an unreferenced file is released at once,
         # with its lease, not when cycles are collected.
@@ -498,7 +500,7 @@ class File(OneHandle, Mapping):
         """
         with self._lock:
             deferred, self._deferred = self._deferred, []
-            self._call(lib.sluice_perform_gets)
+            self._call(lib.sluice_perform_gets, memory=deferred)
         for into, read in deferred:  # until now the library wrote to what was read
             hand_over(read, into)
 
@@ -632,11 +634,18 @@ class File(OneHandle, Mapping):
 
     # -- internal ---------------------------------------------------------------------------------
 
-    def _call(self, function: Any, *arguments: Any) -> None:
+    def _call(self, function: Any, *arguments: Any, memory: Any = None) -> None:
+        """`memory`: what the library reads into, beside what is kept."""
         with self._lock:  # the message of a failure is that of the last one on the handle
             if self._handle == ffi.NULL:
                 raise Error(Code.WRONG_STATE, f"{self.path}: is closed")
-            check(function(self._handle, *arguments), self._handle)
+            try:
+                check(function(self._handle, *arguments), self._handle)
+            except Error as error:
+                if error.code in (Code.TIMEOUT, Code.MPI) and not self._has_given_up:
+                    self._has_given_up = True  # later calls begin no message
+                    given_up.append((memory, list(self._kept)))
+                raise
 
     def _refuse(self, error: Exception, call: Any, *arguments: Any) -> None:
         """Makes `call` fail with `error`, which the package has found itself. The library must

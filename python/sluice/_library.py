@@ -230,6 +230,11 @@ def check(code: int, handle: Any = ffi.NULL) -> None:
         raise error_of(code, handle)
 
 
+#: Arrays of calls that ended by a timeout or a failure of MPI. Messages that were under way may
+#: still come into them, or be sent from them, whenever the program calls MPI.
+given_up: List[Any] = []
+
+
 _OTHER_WIDTH = re.compile(r" as string\[\d+\], rank \d+ as string\[\d+\]$")
 
 

@@ -165,7 +165,8 @@ class Variable(OneHandle):
             self._refuse(error, get, 0, ffi.NULL, 0, ffi.NULL)
             raise
         with self._file._lock:
-            self._file._call(get, self._index, code, address(read), len(starts), selection, step)
+            self._file._call(get, self._index, code, address(read), len(starts), selection, step,
+                             memory=read)
             if deferred:
                 self._file._deferred.append((out, read))
         if not deferred:
@@ -221,7 +222,8 @@ class Variable(OneHandle):
             self._refuse(error, lib.sluice_get_rows, 0, ffi.NULL, 0, ffi.NULL)
             raise
         self._file._call(lib.sluice_get_rows, self._index, code, address(read),
-                         wanted.size, ffi.cast("int64_t*", wanted.ctypes.data), step)
+                         wanted.size, ffi.cast("int64_t*", wanted.ctypes.data), step,
+                         memory=(read, wanted))
         hand_over(read, rows)
         return rows
 
@@ -276,7 +278,7 @@ class Variable(OneHandle):
         for at, step in enumerate(steps):
             self._file._call(lib.sluice_defer_get, self._index, code, place + at * each,
                              len(counts), selection, step)
-        self._file._call(lib.sluice_perform_gets)
+        self._file._call(lib.sluice_perform_gets, memory=read)
         hand_over(read, hull)
         return take_out(hull, along)
 

@@ -2,7 +2,9 @@
 // of writers and sizes; it is given back after a while, and killed ranks leave nothing.
 #include "exec/write/staging.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <dirent.h>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -43,6 +45,15 @@ int shared_descriptors() {
   }
   ::closedir(folder);
   return count;
+}
+
+/// Lets MPI work for a while on what is under way.
+void let_messages_come() {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (std::chrono::steady_clock::now() < end) {
+    int is_there = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE);
+  }
 }
 
 class StagingOfRanks : public testing::Test {
@@ -226,6 +237,52 @@ TEST_F(StagingOfRanks, TwoOpenFilesShareTheBudget) {
         detail::open_on(*all_, storage::make_posix(), folder_ + "/" + name, Mode::read, options_));
     ASSERT_EQ(in.steps(), 3u);
     expect_values<double>(in, "v", 2, large, mine, 2);
+  }
+}
+
+// The sender stands still in the middle of a message, its receiver gives up, and the message comes
+// when the memory has another user.
+TEST_F(StagingOfRanks, WhatAMessageThatWasGivenUpMayUseIsNotUsedAgain) {
+  constexpr std::size_t bytes = 32 << 20;
+  constexpr int tag = 1;
+  constexpr double slow_s = 0.3;
+  exec::MpiOptions options;
+  options.timeout_s = slow_s;
+  options.grace_s = slow_s;
+  auto ranks = exec::make_mpi(MPI_COMM_WORLD, options);
+  exec::StagingPool& pool = exec::StagingPool::of_process();
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (all_->rank() == 0) {
+    auto first = pool.take_staging(bytes, bytes, true);
+    const std::byte* const former = first->data();
+    EXPECT_THROW(
+        {
+          const std::span<std::byte> into(first->data(), bytes);
+          ranks->start_receive(1, tag, into)->wait();
+        },
+        Error);
+    pool.give_back(std::move(first), long_s);
+    auto next = pool.take_staging(bytes, bytes, true);
+    EXPECT_NE(next->data(), former);
+    std::memset(next->data(), 1, bytes);
+    MPI_Barrier(MPI_COMM_WORLD);
+    let_messages_come();
+    MPI_Barrier(MPI_COMM_WORLD);
+    EXPECT_EQ(std::count(next->data(), next->data() + bytes, std::byte{1}), bytes);
+    const std::byte* const kept = next->data();
+    pool.give_back(std::move(next), long_s);
+    next = pool.take_staging(bytes, bytes, true);
+    EXPECT_EQ(next->data(), kept) << "no message was given up since";
+  } else if (all_->rank() == 1) {
+    std::vector<std::byte> sevens(bytes, std::byte{7});
+    auto message = ranks->start_send(0, tag, sevens);
+    std::this_thread::sleep_for(std::chrono::duration<double>(10 * slow_s));
+    MPI_Barrier(MPI_COMM_WORLD);
+    let_messages_come();
+    MPI_Barrier(MPI_COMM_WORLD);
+  } else {
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
   }
 }
 

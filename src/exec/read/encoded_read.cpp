@@ -5,6 +5,7 @@
 
 #include "exec/encode_pool.hpp"
 #include "exec/exchange/bounded_exchange.hpp"
+#include "exec/transport/given_up.hpp"
 #include "exec/transport/tags.hpp"
 #include "layout/tile_block.hpp"
 #include "model/convert.hpp"
@@ -52,6 +53,8 @@ class Decoding final : public RoundParty {
         share_(reading.budget_bytes / read_shares_of_budget),
         owners_(reading.readers, {region_.size()}) {}
 
+  ~Decoding() override { mark_.keep_used(buffers_); }
+
   void run() {
     if (region_.size() == 0) {
       return;
@@ -61,8 +64,7 @@ class Decoding final : public RoundParty {
     choose_rounds();
     own_ = owners_.index_of(transport_.rank());
     ask();
-    ExchangeBuffers buffers;
-    BoundedExchange(transport_, decoded_tile_tag, share_ / 4, *this, buffers)
+    BoundedExchange(transport_, decoded_tile_tag, share_ / 4, *this, buffers_)
         .run((owners_.most() + per_round_ - 1) / per_round_);
   }
 
@@ -290,6 +292,8 @@ class Decoding final : public RoundParty {
   std::vector<std::uint32_t> slots_;           ///< by position from first_: offset in dense_
   std::vector<layout::TileDecoder> decoders_;  ///< one a thread
   codec::ScratchMemory dense_;
+  ExchangeBuffers buffers_;
+  const MessageMark mark_;
 };
 
 }  // namespace

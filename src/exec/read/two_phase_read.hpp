@@ -19,6 +19,7 @@
 
 #include "exec/exchange/bounded_exchange.hpp"
 #include "exec/read/read_map.hpp"
+#include "exec/transport/given_up.hpp"
 #include "exec/transport/transport.hpp"
 #include "layout/placement.hpp"
 #include "storage/storage.hpp"
@@ -30,6 +31,9 @@ struct ReadBuffers {
   std::vector<std::byte> window;
   ExchangeBuffers messages;
   std::vector<std::vector<std::byte>> idle;  ///< memory of completed parts
+  MessageMark mark = {};
+
+  ~ReadBuffers() { mark.keep_used(window, messages, idle); }
 
   std::uint64_t bytes() const;
 };

@@ -1,26 +1,10 @@
 #include "exec/transport/mpi_batch.hpp"
 
-#include <mutex>
 #include <set>
 
+#include "exec/transport/given_up.hpp"
+
 namespace sluice::exec {
-
-namespace {
-
-// Memory that MPI may access until it is finalised. Grows only by failures, which threads with
-// files of their own may have at the same time. Never destroyed.
-struct Graveyard {
-  std::mutex mutex;
-  std::vector<std::vector<std::shared_ptr<void>>> memory;
-};
-
-void bury(std::vector<std::shared_ptr<void>>&& memory) {
-  static auto* graveyard = new Graveyard;
-  const std::lock_guard lock(graveyard->mutex);
-  graveyard->memory.push_back(std::move(memory));
-}
-
-}  // namespace
 
 Batch::~Batch() { abandon(); }
 
@@ -51,14 +35,22 @@ void Batch::abandon() noexcept {
   if (!mpi::comms().is_finalized()) {
     mpi::Messages& messages = mpi::messages();
     for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (requests[i] == messages.null_request()) {
+        continue;
+      }
       bool is_done = false;
-      if (items[i].receive && requests[i] != messages.null_request()) {
+      if (items[i].receive) {
         messages.cancel(requests[i]);
-        messages.test(requests[i], is_done);
+      }
+      if (messages.test(requests[i], is_done) != mpi::success || !is_done) {
+        note_message_given_up();
       }
     }
   }
-  bury(std::move(buffers_));
+  for (std::shared_ptr<void>& buffer : buffers_) {
+    keep_memory(std::move(buffer));
+  }
+  buffers_.clear();
 }
 
 }  // namespace sluice::exec

@@ -1,7 +1,8 @@
 // Messages in flight and the memory they use.
 //
-// Invariants: memory that MPI may access belongs to a batch and outlives its use by the process: a
-// batch that is destroyed with pending requests leaks its buffers on purpose.
+// Invariants: memory that MPI may access outlives its use by the process: a batch that is destroyed
+// with pending requests leaks its buffers on purpose, and makes it known for memory that is not its
+// own (given_up.hpp).
 #pragma once
 
 #include <cstddef>

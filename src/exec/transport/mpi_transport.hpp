@@ -24,9 +24,9 @@ namespace sluice::exec {
 /// wrong_state outside MPI_Init .. MPI_Finalize, mpi if the process has no suitable MPI. If a rank
 /// of `comm` calls fail_open() instead, the error of that rank.
 ///
-/// Note for callers: after an error, memory passed to a start_send() that had not completed may
-/// still be read by MPI: keep it until MPI_Finalize. The bytes passed to a broadcast() that failed
-/// are gone, on the root too. Collectives and receives have no such effect.
+/// Note for callers: after an error, memory passed to a start_send() or start_receive() that had
+/// not completed may still be used by MPI: keep it until MPI_Finalize (given_up.hpp). The bytes
+/// passed to a broadcast() that failed are gone, on the root too. Collectives have no such effect.
 std::unique_ptr<Transport> make_mpi(const Comm& comm, const MpiOptions& options);
 /// The same with `timeout_s` alone.
 std::unique_ptr<Transport> make_mpi(const Comm& comm, double timeout_s);

@@ -64,7 +64,7 @@ Staging::Staging(std::size_t bytes) : PooledMemory(bytes), size_(bytes) {
 }
 
 Staging::~Staging() {
-  if (process_.is_here()) {
+  if (process_.is_here() && !may_be_in_use()) {
     ::munmap(data_, mapped_bytes_);
   }
 }
@@ -105,6 +105,8 @@ std::unique_ptr<PooledMemory> StagingPool::take_if(
     return nullptr;
   }
   std::unique_ptr<PooledMemory> memory = std::move(found->memory);
+  memory->mark_ = MessageMark();
+  memory->is_idle_ = false;
   idle_.erase(std::next(found).base());
   return memory;
 }
@@ -121,9 +123,10 @@ std::unique_ptr<Staging> StagingPool::take_staging(std::size_t bytes, std::uint6
 }
 
 void StagingPool::give_back(std::unique_ptr<PooledMemory> memory, double idle_s) {
-  if (!memory || idle_s <= 0) {
+  if (!memory || memory->may_be_in_use() || idle_s <= 0) {
     return;
   }
+  memory->is_idle_ = true;
   const double until_s = model::now_s() + idle_s;
   {
     const std::lock_guard lock(mutex_);

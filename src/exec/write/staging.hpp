@@ -3,7 +3,8 @@
 // Invariants: memory is either used by one holder or idle in the pool; what was used last is used
 // next, because its pages are mapped and nearest to the caches; what is idle for longer than its
 // holder said is given back to the system, by a thread that sleeps otherwise; what is idle makes
-// room for what is needed, so that idle memory never adds to the budget. A forked child begins
+// room for what is needed, so that idle memory never adds to the budget; what a message that was
+// given up may still use is neither pooled nor freed. A forked child begins
 // with a pool of its own, and never touches its parent's memory, which it does not have.
 #pragma once
 
@@ -17,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "exec/transport/given_up.hpp"
 #include "sluice/options.hpp"
 #include "storage/own_process.hpp"
 
@@ -30,6 +32,8 @@ class PooledMemory {
   PooledMemory& operator=(const PooledMemory&) = delete;
   /// What of it counts for this process.
   std::uint64_t counted_bytes() const noexcept { return counted_bytes_; }
+  /// May a message that was given up while it had a user use it?
+  bool may_be_in_use() const noexcept { return !is_idle_ && mark_.may_be_in_use(); }
   /// Of all that there is in the process, used and idle.
   static std::uint64_t all_bytes() noexcept;
 
@@ -37,6 +41,10 @@ class PooledMemory {
   explicit PooledMemory(std::uint64_t counted_bytes);
 
  private:
+  friend class StagingPool;
+
+  MessageMark mark_;  ///< of when it was made or taken
+  bool is_idle_ = false;
   std::uint64_t counted_bytes_;
 };
 
@@ -85,7 +93,7 @@ class StagingPool {
   /// room. Error over_budget.
   std::unique_ptr<Staging> take_staging(std::size_t bytes, std::uint64_t budget_bytes,
                                         bool is_needed);
-  /// Keeps it for `idle_s` seconds; nullptr is nothing.
+  /// Keeps it for `idle_s` seconds; nullptr is nothing. What may be in use is not kept.
   void give_back(std::unique_ptr<PooledMemory> memory, double idle_s);
   /// Frees idle memory, the longest idle first, until `bytes` more stay within the budget. False
   /// where they would not even so.

@@ -47,6 +47,7 @@ void Buffers::take_from_pool(std::uint64_t budget_bytes) {
 
 void Buffers::give_to_pool(double idle_s) {
   StagingPool& pool = StagingPool::of_process();
+  mark.keep_used(scratch, rounds, packed);
   writer.give_back();
   if (ring) {
     ring->give_back(idle_s);

@@ -10,6 +10,7 @@
 #include "exec/checksum_record.hpp"
 #include "exec/encode_pool.hpp"
 #include "exec/exchange/send_buffer.hpp"
+#include "exec/transport/given_up.hpp"
 #include "exec/write/sink.hpp"
 #include "layout/layout.hpp"
 #include "model/bits.hpp"
@@ -62,6 +63,9 @@ struct Buffers {
 
   /// Of compressed variables.
   std::shared_ptr<EncodingRoom> encoding = std::make_shared<EncodingRoom>();
+  MessageMark mark = {};
+
+  ~Buffers() { mark.keep_used(scratch, rounds, packed); }
 
   /// All staging memory ever used, except that one.
   std::uint64_t bytes() const;
