@@ -303,8 +303,10 @@ mpi::Comm duplicate(mpi::Comm comm, double timeout_s) {
   };
   auto opening = std::make_unique<Opening>();
   const int rank = mpi::comms().rank(comm);
-  if (mpi::comms().start_duplicate(comm, opening->comm, opening->request) != mpi::success) {
-    opening->request = mpi::messages().null_request();
+  const int result = mpi::comms().start_duplicate(comm, opening->comm, opening->request);
+  if (result != mpi::success) {
+    throw Error(Code::mpi,
+                "sluice: open: rank " + std::to_string(rank) + ": " + mpi_failure_text(result));
   }
   wait_at_open(opening, rank, timeout_s);
   return opening->comm;
