@@ -175,6 +175,7 @@ bool CommittedFile::frees_journal() noexcept {
     if (deferred_) {
       pending_ = std::move(deferred_);
     }
+    renew();  // a sync may have told that the disk is full
     bring_in_place();
     if (settings_.durability != Settings::Durability::none) {
       sync_data();  // a guard that is lifted, but not durably, needs its record

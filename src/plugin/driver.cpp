@@ -168,26 +168,45 @@ abi::Status read_bytes(abi::File* file, int, abi::Id, abi::Address address, std:
   });
 }
 
+/// A superblock lies at 0, or behind a user block of 512 bytes, or of 2, 4, 8, ... times as many.
+bool may_have_superblock(abi::Address address) {
+  constexpr abi::Address smallest_user_block = 512;
+  return address == 0 || (address >= smallest_user_block && (address & (address - 1)) == 0);
+}
+
 /// Is it a superblock that says that the file is being written for SWMR? HDF5 asks no driver
-/// whether that is possible where a program switches it on.
-bool begins_swmr(const void* bytes, std::size_t size) {
+/// whether that is possible where a program switches it on. (The type of metadata is not always
+/// told, that of raw data is, which may be the bytes of another file.)
+bool begins_swmr(int type, abi::Address address, const void* bytes, std::size_t size) {
   using layout::hdf5::signature;
   constexpr std::size_t flags_at = 11;
   constexpr unsigned char swmr = 0x04;
   const auto* front = static_cast<const unsigned char*>(bytes);
-  return size > flags_at && std::memcmp(front, signature.data(), signature.size()) == 0 &&
+  return type != abi::raw_data && may_have_superblock(address) && size > flags_at &&
+         std::memcmp(front, signature.data(), signature.size()) == 0 &&
          front[signature.size()] >= 3 && (front[flags_at] & swmr) != 0;
 }
 
-abi::Status write_bytes(abi::File* file, int, abi::Id, abi::Address address, std::size_t size,
+abi::Status write_bytes(abi::File* file, int type, abi::Id, abi::Address address, std::size_t size,
                         const void* from) {
   return guarded(file, __builtin_return_address(0), Failed::write, [&] {
     OpenFile& opened = file_of(file);
-    if (begins_swmr(from, size)) {
+    if (begins_swmr(type, address, from, size)) {
       throw swmr_refused(opened.path());
     }
     opened.write(address, {static_cast<const std::byte*>(from), size});
   });
+}
+
+/// Makes HDF5 write what it holds of the file in memory.
+bool has_flushed_caches(DriverFile& file, const void* caller) {
+  struct Flushing {
+    explicit Flushing(bool& flag) : flag_(flag) { flag_ = true; }
+    ~Flushing() { flag_ = false; }
+    bool& flag_;
+  };
+  const Flushing flushing(file.is_flushing);
+  return flush_caches(caller, file.base.number);
 }
 
 /// While HDF5 closes a file it flushes in the middle, before what it keeps of free space is right:
@@ -195,15 +214,12 @@ abi::Status write_bytes(abi::File* file, int, abi::Id, abi::Address address, std
 abi::Status flush_file(abi::File* file, abi::Id, bool closing) {
   const void* const caller = __builtin_return_address(0);
   return guarded(file, caller, Failed::write, [&] {
-    bool& is_flushing = reinterpret_cast<DriverFile*>(file)->is_flushing;
+    auto* const driver_file = reinterpret_cast<DriverFile*>(file);
     OpenFile& opened = file_of(file);
-    if (closing || is_flushing || !opened.is_written()) {
+    if (closing || driver_file->is_flushing || !opened.is_written()) {
       return;
     }
-    is_flushing = true;
-    const bool has_all = may_keep_dead_files || flush_caches(caller, file->number);
-    is_flushing = false;
-    if (!has_all) {
+    if (!may_keep_dead_files && !has_flushed_caches(*driver_file, caller)) {
       throw Error(Code::io, opened.path() +
                                 ": HDF5 could not write all that it holds in memory of the file, "
                                 "which stays at its last flush: flush again");

@@ -37,6 +37,7 @@ constexpr unsigned long default_compatible = 0x8000;
 constexpr unsigned class_version = 1;  // H5FD_CLASS_VERSION
 constexpr int close_weak = 1;          // H5F_CLOSE_WEAK
 constexpr int memory_types = 7;        // H5FD_MEM_NTYPES
+constexpr int raw_data = 3;            // H5FD_MEM_DRAW
 constexpr int plugin_is_driver = 2;    // H5PL_TYPE_VFD
 
 struct Class;

@@ -128,7 +128,8 @@ std::unique_ptr<OpenFile> OpenFile::open(storage::Storage& storage, const std::s
   const std::string key = key_of(storage, path);
   std::unique_ptr<OpenFile> open(new OpenFile);
   const std::lock_guard lock(registry().mutex);
-  Writing& known = registry().written[key];
+  const auto found = registry().written.find(key);
+  const Writing known = found != registry().written.end() ? found->second : Writing{};
   std::shared_ptr<CommittedFile> written = known.file.lock();
   if (written && !written->is_here()) {
     written.reset();  // of the parent of this process
@@ -160,7 +161,7 @@ std::unique_ptr<OpenFile> OpenFile::open(storage::Storage& storage, const std::s
     }
     written = creates ? CommittedFile::create(storage, key, settings, opening.exclusive)
                       : CommittedFile::reopen(storage, key, settings);
-    known = {written, opening.library};
+    registry().written[key] = {written, opening.library};
   }
   if (written) {
     open->identity_ = written->identity();

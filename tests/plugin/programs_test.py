@@ -28,6 +28,18 @@ data.rename(t="u").to_netcdf(sys.argv[1], mode="a", engine="netcdf4")
 with xarray.open_dataset(sys.argv[1], engine="h5netcdf") as found:
     assert (found["u"] == data["t"]).all()
 """,
+    "the bytes of a file that is marked for SWMR": """
+import sys, h5py, numpy
+marked = numpy.frombuffer(b"\\x89HDF\\r\\n\\x1a\\n" + bytes([3, 8, 8, 4]) + bytes(20), "u1")
+with h5py.File(sys.argv[1], "w") as f:
+    f["archive"] = numpy.tile(marked, 1000)
+    f["chunks"] = f.create_dataset("archives", data=numpy.tile(marked, 1000), chunks=(32,))
+    f.flush()
+    f["after"] = 1
+with h5py.File(sys.argv[1]) as f:
+    assert (f["archive"][...] == numpy.tile(marked, 1000)).all()
+    assert (f["archives"][...] == numpy.tile(marked, 1000)).all()
+""",
     "anndata": """
 import sys, anndata, numpy
 anndata.settings.allow_write_nullable_strings = True
