@@ -168,14 +168,48 @@ class FullHome : public storage::ObservingStorage {
       : ObservingStorage(std::move(disk)), is_full_(is_full) {}
   std::unique_ptr<storage::File> open(const std::string& path, storage::Access access) override {
     if (is_full_ && access != storage::Access::read && path.rfind("state.h5.parts/", 0) == 0) {
+      ++refused;
       throw Error(Code::no_space, path + ": open: No space left on device");
     }
     return ObservingStorage::open(path, access);
   }
 
+  bool in_background() const override { return false; }  // so that refusals can be counted
+
+  std::atomic<int> refused = 0;
+
  private:
   std::atomic<bool>& is_full_;
 };
+
+TEST(Scratch, ADrainThatFailedIsTriedAgainByTheNextSaveNotByEachQuestion) {
+  const auto memory = storage::make_memory();
+  std::atomic<bool> is_full = true;
+  on_ranks(2, [&](exec::Transport& transport) {
+    const auto storage = std::make_shared<FullHome>(memory, is_full);
+    CheckpointOptions options = with_scratch();
+    options.file.log = Log::off;
+    Checkpoint checkpoint = open_checkpoint(transport, storage, options);
+    RankState state(transport.rank(), transport.size());
+    state.add_to(checkpoint);
+    state.set(1);
+    ASSERT_TRUE(checkpoint.save(0.5));
+    EXPECT_THROW(checkpoint.drain(1e6), Error);
+    const int refused = storage->refused;
+    EXPECT_GT(refused, 0);
+    for (int i = 0; i < 5; ++i) {
+      checkpoint.due();
+    }
+    EXPECT_EQ(storage->refused, refused);
+    is_full = false;
+    state.set(2);
+    EXPECT_TRUE(checkpoint.save(1));
+    EXPECT_TRUE(checkpoint.drain(1e6));
+    checkpoint.close();
+  });
+  EXPECT_EQ(parts_on_nodes(*memory), 0u);
+  expect_restored(2, memory, 2, 2, 2);
+}
 
 TEST(Scratch, ALastSaveThatCannotBeDrainedIsSavedAndDrainedByTheClose) {
   const auto memory = storage::make_memory();

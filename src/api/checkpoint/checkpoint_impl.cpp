@@ -171,7 +171,7 @@ bool CheckpointImpl::due() {
 
 /// Collective.
 void CheckpointImpl::finish_drain_if_done(bool is_done) {
-  if (scratch_ && scratch_->is_behind() && is_done && file_) {
+  if (scratch_ && scratch_->is_behind() && !scratch_->has_failed() && is_done && file_) {
     drain_scratch(0, "the next save tries again");
   }
 }

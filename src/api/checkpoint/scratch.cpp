@@ -139,6 +139,7 @@ void Scratch::adopt(commit::PartsOutput& output) {
 
 void Scratch::begin(commit::PartsOutput& output) {
   is_behind_ = true;
+  has_failed_ = false;
   try {
     start(output);
   } catch (const Error& e) {
@@ -164,6 +165,7 @@ bool Scratch::finish(commit::PartsOutput& output, double seconds) {
   if (!is_behind_) {
     return true;
   }
+  has_failed_ = true;  // until it comes to an end
   if (!drain_) {
     start(output);
   }
@@ -175,19 +177,20 @@ bool Scratch::finish(commit::PartsOutput& output, double seconds) {
     transport_.allreduce(flags, exec::Op::max);
     late = flags[0];
     if (late != 0 && flags[1] != 0) {
+      has_failed_ = false;
       return false;
     }
   }
   const std::unique_ptr<commit::PartsDrain> drain = std::move(drain_);
   output.move_parts(drain->places());
   drain->remove_sources();
-  is_behind_ = false;
+  is_behind_ = has_failed_ = false;
   return true;
 }
 
 void Scratch::stop() noexcept {
   drain_.reset();
-  is_behind_ = false;
+  is_behind_ = has_failed_ = false;
 }
 
 std::optional<std::string> bring_home(exec::Transport& transport, storage::Storage& storage,

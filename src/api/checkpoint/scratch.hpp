@@ -43,6 +43,9 @@ class Scratch {
   void begin(commit::PartsOutput& output);
   /// The same on every rank: is there something that finish() has to wait for?
   bool is_behind() const noexcept { return is_behind_; }
+  /// The same on every rank: has finish() failed since begin()? It may be called again, which
+  /// copies everything again.
+  bool has_failed() const noexcept { return has_failed_; }
   /// Local: has this rank copied what it has to?
   bool is_done() const noexcept { return !drain_ || drain_->is_done(); }
   /// Collective: waits at most so long, on the slowest rank; then the index names the new places.
@@ -61,6 +64,7 @@ class Scratch {
   std::uint64_t keep_;
   std::unique_ptr<commit::PartsDrain> drain_;
   bool is_behind_ = false;
+  bool has_failed_ = false;
 };
 
 /// Collective, while nobody has the file open: what a run before has left on node-local storage is
