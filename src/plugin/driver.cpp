@@ -12,6 +12,7 @@
 #include <exception>
 
 #include "layout/hdf5/signature.hpp"
+#include "model/raised.hpp"
 #include "plugin/access_list.hpp"
 #include "plugin/driver_storage.hpp"
 #include "plugin/hdf5_abi.hpp"
@@ -200,12 +201,7 @@ abi::Status write_bytes(abi::File* file, int type, abi::Id, abi::Address address
 
 /// Makes HDF5 write what it holds of the file in memory.
 bool has_flushed_caches(DriverFile& file, const void* caller) {
-  struct Flushing {
-    explicit Flushing(bool& flag) : flag_(flag) { flag_ = true; }
-    ~Flushing() { flag_ = false; }
-    bool& flag_;
-  };
-  const Flushing flushing(file.is_flushing);
+  const model::Raised flushing(file.is_flushing);
   return flush_caches(caller, file.base.number);
 }
 

@@ -79,6 +79,30 @@ TEST_F(MpiSessions, an_exception_on_one_rank_is_the_error_of_the_others) {
   }
 }
 
+TEST_F(MpiSessions, what_a_callback_throws_in_a_close_is_the_error_of_all) {
+  constexpr std::uint64_t bytes = 100000;
+  const int home = ranks_ - 1;
+  for (const bool of_session : {false, true}) {
+    const std::string name = of_session ? "session" : "file";
+    SessionFile out = open(name, Mode::write);
+    Session mine;
+    if (rank_ == home) {
+      mine = out.start(0, bytes, {.complete = [](const Error*) { throw Diverged(); }});
+    }
+    const Session session = share(home, mine);
+    if (rank_ == 0) {
+      out.write(session, bytes_at(0, bytes).data(), bytes, 0);
+    }
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_THROW(of_session ? out.close(session) : out.close(), Error);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+    if (of_session) {
+      out.close();
+    }
+    expect_bytes(name, bytes);
+  }
+}
+
 TEST_F(MpiSessions, complete_comes_while_everybody_polls) {
   constexpr std::uint64_t bytes = (9 << 20) + 123;
   int completed = 0;

@@ -7,7 +7,7 @@ namespace sluice::commit {
 SessionOwner::SessionOwner(exec::Transport& transport, storage::Storage& storage,
                            const std::string& path, SessionOpening opening, const Options& options,
                            const plan::SessionTiles& tiles) {
-  open(transport, storage, path, opening, tiles);
+  open(transport, storage, path, opening, options, tiles);
   if (!file_) {
     return;
   }
@@ -27,7 +27,7 @@ SessionOwner::SessionOwner(exec::Transport& transport, storage::Storage& storage
 }
 
 void SessionOwner::open(exec::Transport& transport, storage::Storage& storage,
-                        const std::string& path, SessionOpening opening,
+                        const std::string& path, SessionOpening opening, const Options& options,
                         const plan::SessionTiles& tiles) {
   const bool is_first = transport.rank() == tiles.owners()[0];
   const auto access =
@@ -41,6 +41,9 @@ void SessionOwner::open(exec::Transport& transport, storage::Storage& storage,
     file_ = storage.open(path, is_new ? storage::Access::create : access);
     if (opening == SessionOpening::write && !is_new) {
       file_->resize(0);
+    }
+    if (opening != SessionOpening::read && options.durability != Durability::none) {
+      storage.sync_directory(path);  // before a session is told to be durable
     }
   });
   exec::together(transport, [&] {

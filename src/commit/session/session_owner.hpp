@@ -47,7 +47,7 @@ class SessionOwner {
 
  private:
   void open(exec::Transport& transport, storage::Storage& storage, const std::string& path,
-            SessionOpening opening, const plan::SessionTiles& tiles);
+            SessionOpening opening, const Options& options, const plan::SessionTiles& tiles);
 
   std::unique_ptr<storage::File> file_;
   std::unique_ptr<SessionWriter> writer_;  ///< its thread uses file_

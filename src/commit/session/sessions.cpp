@@ -8,6 +8,7 @@
 #include "exec/device_memory.hpp"
 #include "exec/transport/waiting.hpp"
 #include "model/clock.hpp"
+#include "model/raised.hpp"
 #include "model/size_text.hpp"
 #include "sluice/error.hpp"
 
@@ -313,13 +314,13 @@ void Sessions::run_calls() {
   if (is_calling_) {
     return;  // within a callback
   }
-  is_calling_ = true;
+  const model::Raised calling(is_calling_);
   while (true) {
     std::function<void()> call;
     {
       const std::lock_guard lock(mutex_);
       if (calls_.empty()) {
-        break;
+        return;
       }
       call = std::move(calls_.front());
       calls_.pop_front();
@@ -327,11 +328,12 @@ void Sessions::run_calls() {
     try {
       call();
     } catch (...) {
-      is_calling_ = false;
-      throw;
+      if (!keeps_call_failures_) {
+        throw;
+      }
+      call_failure_ = call_failure_ ? call_failure_ : std::current_exception();
     }
   }
-  is_calling_ = false;
 }
 
 /// Makes progress and calls back until `ready()`, which is called with the lock held.
@@ -427,7 +429,9 @@ std::exception_ptr Sessions::failure_of(const std::optional<SessionKey>& only) {
 }
 
 /// Collective: no rank writes any more, to one session or to all. A promised `ready` is called.
-void Sessions::end_all(const std::optional<SessionKey>& only) {
+/// The failure is returned; after that of a callback the rank takes part to the end all the same.
+std::exception_ptr Sessions::end_all(const std::optional<SessionKey>& only) {
+  const model::Raised keeping(keeps_call_failures_);
   const std::string what = only ? "the close of a session" : "the close";
   if (reads()) {
     until(what + ": what is read ahead", [&] { return homes_.all_settled(); });
@@ -452,13 +456,14 @@ void Sessions::end_all(const std::optional<SessionKey>& only) {
     }
   }
   until(what, [&] { return messages_.is_idle() && reads_.empty(); });
+  const std::exception_ptr of_call = std::exchange(call_failure_, nullptr);
+  return of_call ? of_call : failure_of(only);
 }
 
 void Sessions::close(const SessionPart& part) {
   require(false, "close of a session");
   const SessionKey only{part.key.home, part.key.number, 0};
-  end_all(only);
-  exec::agree(transport_, failure_of(only));
+  exec::agree(transport_, end_all(only));
 }
 
 void Sessions::close() {
@@ -467,8 +472,7 @@ void Sessions::close() {
   }
   std::exception_ptr failure;
   try {
-    end_all(std::nullopt);
-    failure = failure_of(std::nullopt);
+    failure = end_all(std::nullopt);
     if (options_.durability == Durability::close) {
       owner_->sync();
     }
@@ -488,10 +492,6 @@ void Sessions::close() {
   }
   messages_.settle();
   owner_->close();
-  if (opening_ != Opening::read && transport_.rank() == 0 &&
-      options_.durability != Durability::none) {
-    storage_->sync_directory(place_.path);
-  }
   if (failure) {
     std::rethrow_exception(failure);
   }

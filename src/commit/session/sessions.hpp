@@ -106,7 +106,7 @@ class Sessions {
   void until(const std::string& what, Ready&& ready);
   void run_calls();
   void barrier(const std::string& what);
-  void end_all(const std::optional<SessionKey>& only);
+  std::exception_ptr end_all(const std::optional<SessionKey>& only);
   std::exception_ptr failure_of(const std::optional<SessionKey>& only);
 
   exec::Transport& transport_;
@@ -121,6 +121,8 @@ class Sessions {
   std::uint64_t piece_bytes_ = 1;
   bool is_open_ = true;
   bool is_calling_ = false;
+  bool keeps_call_failures_ = false;  ///< the ranks are in a collective call
+  std::exception_ptr call_failure_;   ///< the first one of a callback meanwhile
   SessionLeaving leaving_{transport_};
 
   std::mutex mutex_;  ///< all below

@@ -91,6 +91,10 @@ std::vector<std::byte> failure_message(const std::exception_ptr& failure) {
     out.put(Code::internal);
     out.put(-1);
     out.put(std::string(e.what()));
+  } catch (...) {
+    out.put(Code::internal);
+    out.put(-1);
+    out.put(std::string("an exception of the program's own kind"));
   }
   return out.take();
 }
