@@ -72,15 +72,19 @@ std::optional<std::uint32_t> place_in(const std::array<std::string_view, count>&
   return std::nullopt;
 }
 
-std::optional<Parameters> parse_lz4(std::string_view text) {
-  const auto block = level_in(split(text, ','), 0, 0, 1U << 30, 0);
-  return block ? std::optional(Parameters{*block}) : std::nullopt;
+/// A number alone.
+std::optional<Parameters> one_level(std::string_view text, std::uint32_t least, std::uint32_t most,
+                                    std::uint32_t otherwise) {
+  const auto words = split(text, ',');
+  const auto level = level_in(words, 0, least, most, otherwise);
+  return level && words.size() <= 1 ? std::optional(Parameters{*level}) : std::nullopt;
 }
 
-std::optional<Parameters> parse_bzip2(std::string_view text) {
-  const auto level = level_in(split(text, ','), 0, 1, 9, 9);
-  return level ? std::optional(Parameters{*level}) : std::nullopt;
+std::optional<Parameters> parse_lz4(std::string_view text) {
+  return one_level(text, 0, 1U << 30, 0);
 }
+
+std::optional<Parameters> parse_bzip2(std::string_view text) { return one_level(text, 1, 9, 9); }
 
 /// Block size (0: its own choice), compressor, level.
 std::optional<Parameters> parse_bitshuffle(std::string_view text) {

@@ -307,9 +307,9 @@ TEST(PluginOptions, NamesAndNumbers) {
   EXPECT_EQ(parsed("filter:32001,0,0,0,0,5,1,1"), (Pipeline{{32001, {0, 0, 0, 0, 5, 1, 1}}, sum}));
   EXPECT_EQ(parsed("round:10+lz4"), parsed("lz4"));
   for (const char* wrong :
-       {"filter", "filter:", "filter:x", "filter:1,6", "filter:510", "lz4:x", "zfp", "zfp:rate=0",
-        "zfp:rate=nan", "zfp:bits=3", "sz3:abs", "blosc2:gzip", "blosc2:zstd,99", "bzip2:10",
-        "bitshuffle:lz4,3", "filter:32001,5000000000"}) {
+       {"filter", "filter:", "filter:x", "filter:1,6", "filter:510", "lz4:x", "lz4:5,x",
+        "bzip2:9,1", "zfp", "zfp:rate=0", "zfp:rate=nan", "zfp:bits=3", "sz3:abs", "blosc2:gzip",
+        "blosc2:zstd,99", "bzip2:10", "bitshuffle:lz4,3", "filter:32001,5000000000"}) {
     EXPECT_THROW(parsed(wrong), Error) << wrong;
   }
 }

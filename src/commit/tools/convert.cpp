@@ -288,25 +288,30 @@ class Converter {
     const model::Box box = exec::owned_box(shape, transport_.rank(), transport_.size());
     const bool has_part = !box.empty() && (shape.rank() != 0 || transport_.rank() == 0);
     const std::uint64_t share = share_bytes(planned, step);
-    if (held_bytes_ + share > wanted_.options.budget_bytes) {
-      // Too much to hold: each rank reads it for itself, when the writer needs it.
-      if (has_part) {
-        sources_.push_back(std::make_unique<FileSource>(own_input(), planned.input, step));
-        model::Block block;
-        block.variable = planned.output;
-        block.box = box;
-        block.memory.type = d.type;
-        block.source = sources_.back().get();
-        output_->put(block);
-      }
-    } else {
+    model::Block block;
+    block.variable = planned.output;
+    block.box = box;
+    block.memory.type = d.type;
+    const bool is_held = held_bytes_ + share <= wanted_.options.budget_bytes;
+    if (is_held) {
       held_bytes_ += share;
       std::vector<std::byte>& bytes = held_.emplace_back(box.volume() * d.type.bytes);
-      const Dims zeros = Dims::filled(box.count.rank(), 0);
       input_.get(dense_request(planned.input, step, box, bytes.data(), d.type));
-      if (has_part) {
-        output_->put({planned.output, box, {bytes.data(), d.type, box.count, zeros}, false});
+      const Dims zeros = Dims::filled(box.count.rank(), 0);
+      block.memory = {bytes.data(), d.type, box.count, zeros};
+    }
+    // A failure of this rank alone: it still takes part in the commit, which fails with it.
+    const auto failure = exec::failure_of([&] {
+      if (has_part && !is_held) {  // each rank reads it for itself, when the writer needs it
+        sources_.push_back(std::make_unique<FileSource>(own_input(), planned.input, step));
+        block.source = sources_.back().get();
       }
+      if (has_part) {
+        output_->put(block);
+      }
+    });
+    if (failure) {
+      output_->fail(failure);
     }
     if (output_->format().described_at_close) {
       output_->set_parts(planned.output, parts_of(transport_, input_, planned.input, step));
