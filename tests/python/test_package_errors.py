@@ -5,7 +5,6 @@ import os
 import pickle
 import subprocess
 import sys
-import weakref
 
 import h5py
 import numpy as np
@@ -494,20 +493,3 @@ with sluice.open({str(tmp_path / 'one.h5')!r}, "w", strategy="forward", compress
     ran = subprocess.run([os.environ.get("SLUICE_PYTHON", "python3"), "-c", program],
                          capture_output=True, text=True, timeout=60)
     assert (ran.returncode, ran.stderr) == (0, "")
-
-
-@pytest.mark.parametrize("code, is_kept", [(Code.TIMEOUT, True), (Code.MPI, True),
-                                           (Code.IO, False)])
-def test_arrays_that_messages_may_still_use_outlive_their_call(tmp_path, code, is_kept):
-    """MPI may go on with a message of a call that ended by a timeout."""
-    array = np.ones((4, 3))
-    seen = weakref.ref(array)
-    out = sluice.open(tmp_path / "given_up.h5", "w", **QUICK)
-    out.put("x", array)
-    del array
-    with fails(code):
-        out._call(lambda handle: int(code))
-    out.close()
-    del out
-    gc.collect()
-    assert (seen() is not None) == is_kept

@@ -1,6 +1,8 @@
 """A call that cannot mean what it says is refused, and a wrong one fails the commit."""
 
+import gc
 import tracemalloc
+import weakref
 
 import numpy as np
 import pytest
@@ -265,3 +267,20 @@ def test_a_name_of_one_dimension_needs_no_list(tmp_path):
         out.put("b", np.zeros(3), dimensions=["x"])
     with sluice.open(tmp_path / "f.h5") as f:
         assert f["a"].dimensions == ("lat",) and f["b"].dimensions == ("x",)
+
+
+@pytest.mark.parametrize("code, is_kept", [(Code.TIMEOUT, True), (Code.MPI, True),
+                                           (Code.IO, False)])
+def test_arrays_that_messages_may_still_use_outlive_their_call(tmp_path, code, is_kept):
+    """MPI may go on with a message of a call that ended by a timeout."""
+    array = np.ones((4, 3))
+    seen = weakref.ref(array)
+    out = sluice.open(tmp_path / "given_up.h5", "w", **QUICK)
+    out.put("x", array)
+    del array
+    with fails(code):
+        out._call(lambda handle: int(code))
+    out.close()
+    del out
+    gc.collect()
+    assert (seen() is not None) == is_kept
