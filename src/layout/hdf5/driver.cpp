@@ -136,6 +136,9 @@ H5FD_t* open_file(const char* name, unsigned flags, hid_t fapl, haddr_t) {
   file->state = &state;
   try {
     state.end_of_file = (flags & H5F_ACC_TRUNC) != 0 ? 0 : state.file->size();
+    if (!state.under_way.empty()) {
+      state.end_of_file = std::max(state.end_of_file, state.frontier);
+    }
   } catch (const std::exception& e) {
     note_failure(state, e);
     std::free(file);

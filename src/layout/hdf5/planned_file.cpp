@@ -9,6 +9,28 @@
 
 namespace sluice::layout::hdf5 {
 
+namespace {
+
+/// Does libhdf5 note what is free while the file is open? Copies of other programs are so.
+bool keeps_free_lists(hid_t file, Profile profile, const std::string& path) {
+  const Handle list = own(H5Fget_create_plist(file), path);
+  H5F_fspace_strategy_t strategy = H5F_FSPACE_STRATEGY_NONE;
+  hbool_t is_persistent = false;
+  hsize_t threshold = 0;
+  check(H5Pget_file_space_strategy(list.get(), &strategy, &is_persistent, &threshold), path);
+  // In pages raw data also gets what large metadata has left, as attributes that are set anew with
+  // a step do.
+  if (is_persistent || (is_grouped(profile) && strategy == H5F_FSPACE_STRATEGY_PAGE)) {
+    throw Error(Code::unsupported, path +
+                                       ": another program chose a file space strategy with which "
+                                       "steps cannot be appended: " +
+                                       append_remedy);
+  }
+  return strategy != H5F_FSPACE_STRATEGY_NONE;
+}
+
+}  // namespace
+
 PlannedFile::PlannedFile(storage::File& storage, const PlannerOptions& options, Profile profile)
     : storage_(storage), options_(options), profile_(profile) {
   state_.file = &storage_;
@@ -38,8 +60,11 @@ void PlannedFile::open() {
   const QuietErrors quiet;
   const Handle access = this->access();
   group_list_ = ordered_list(H5P_GROUP_CREATE);
+  state_.overlay.clear();  // a close adds nothing to what is planned
   hdf5_ = own(H5Fopen(path().c_str(), H5F_ACC_RDWR, access.get()), path());
   state_.frontier = state_.end_of_allocation;
+  keeps_free_lists_ = keeps_free_lists(id(), profile_, path());
+  is_stale_ = false;
 }
 
 void PlannedFile::close() noexcept {
@@ -127,6 +152,7 @@ void PlannedFile::planned() {
   state_.frontier = std::max(state_.frontier, state_.end_of_allocation);
   state_.end_of_file = std::max(state_.end_of_file, state_.end_of_allocation);
   state_.under_way.push_back(std::exchange(state_.overlay, {}));
+  is_stale_ = keeps_free_lists_;
 }
 
 void PlannedFile::forget_uncommitted(std::uint64_t frontier) {

@@ -1,9 +1,9 @@
 // An HDF5 file that a planner has open: serial libhdf5 on the planner driver, which adds to its
 // metadata, and is asked for the addresses of raw data.
 //
-// Invariants: the file stays open between commits, and flush() completes each one; every address
-// comes from the driver's record or H5Dget_offset; the superblock never has the mark "open for
-// write".
+// Invariants: the file stays open between commits, or is opened anew where libhdf5 would keep lists
+// of free space in it, and flush() completes each one; every address comes from the driver's record
+// or H5Dget_offset; the superblock never has the mark "open for write".
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,13 @@ class PlannedFile {
 
   /// Opens it as a new file, which has nothing in it.
   void create();
-  /// Opens what the storage has, with what is under way.
+  /// Opens what the storage has, with what is under way. Error unsupported if libhdf5 would give
+  /// what it counts as free in the file to raw data.
   void open();
+  /// Must it be closed and opened again before the next commit is planned? What libhdf5 has noted
+  /// as free is below the frontier then, and it would give that to raw data. It forgets it at a
+  /// close.
+  bool is_stale() const noexcept { return is_stale_; }
   void close() noexcept;
 
   hid_t id() const noexcept { return hdf5_.get(); }
@@ -72,6 +77,8 @@ class PlannedFile {
   DriverState state_;
   Handle hdf5_;
   Handle group_list_;
+  bool keeps_free_lists_ = false;  ///< while it is open; those that Sluice makes do not
+  bool is_stale_ = false;
   bool has_new_contents_ = false;
 };
 

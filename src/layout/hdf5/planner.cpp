@@ -115,6 +115,13 @@ void Hdf5Planner::open_existing() {
   dimensions_.load();
 }
 
+void Hdf5Planner::renew() {
+  if (file_.is_stale()) {
+    close();
+    file_.open();
+  }
+}
+
 void Hdf5Planner::load(Catalog& catalog) {
   for (const StoredVariable& stored : catalog.variables()) {
     if (!stored.same_as.empty()) {
@@ -175,6 +182,7 @@ void Hdf5Planner::make_touched(const CommitRequest& request) {
 
 CommitPlan Hdf5Planner::plan_commit(const CommitRequest& request) {
   const QuietErrors quiet;
+  renew();
   CommitPlan plan;
   plan.step = planned_step_ = steps_;
   const bool is_grouped = hdf5::is_grouped(file_.profile());
@@ -245,6 +253,7 @@ std::vector<std::uint64_t> Hdf5Planner::place_encoded(std::span<const EncodedTil
 
 void Hdf5Planner::make_all() {
   const QuietErrors quiet;
+  renew();
   for (std::uint32_t v = 0; v < variables_.size(); ++v) {
     const model::Definition& definition = variables_.definition(v);
     if (!variables_[v].exists) {
@@ -262,6 +271,7 @@ void Hdf5Planner::drop_steps(std::uint64_t steps, std::int64_t modified_ns) {
     return;
   }
   const QuietErrors quiet;
+  renew();
   // Only metadata changes. The chunks and groups of the dropped steps are below the frontier, which
   // is not moved (driver): nothing is written there as long as the file may return to that state.
   for (std::uint32_t v = 0; v < variables_.size(); ++v) {

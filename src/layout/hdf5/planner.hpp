@@ -56,6 +56,8 @@ class Hdf5Planner final : public Planner {
   void open_existing();
   void load(Catalog& catalog);
   void close() noexcept;
+  /// Before a commit is planned.
+  void renew();
 
   /// Creates a variable in the file. `places_now`: its values come with this commit.
   void make(std::uint32_t variable, const model::Dims& tile, bool places_now);
