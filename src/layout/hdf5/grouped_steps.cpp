@@ -36,8 +36,8 @@ void GroupedSteps::make_prototype(std::uint32_t variable, const model::Dims& til
   check(H5Pset_alloc_time(list.get(), H5D_ALLOC_TIME_LATE), path);
   const Handle dataset = create_dataset(file_.id(), path, type.get(), space.get(), list.get());
   mark(file_.profile(), dataset.get(), definition);
-  for (const model::Attribute& attribute : attributes_.inherited()) {
-    if (had_attributes && attribute.owner == definition.name) {
+  if (had_attributes) {
+    for (const model::Attribute& attribute : attributes_.inherited_of(definition.name)) {
       write_attribute_of(file_.profile(), dataset.get(), attribute.name, attribute.value);
     }
   }
@@ -54,8 +54,8 @@ std::uint64_t GroupedSteps::make_group(std::uint64_t step, double time) {
   if (!std::isnan(time)) {
     const Handle group = own(H5Gopen2(file_.id(), path.c_str(), H5P_DEFAULT), path);
     write_attribute(group.get(), time_name, time);
-    for (const model::Attribute& attribute : attributes_.inherited()) {
-      if (attribute.owner == time_name && !variables_.has(time_name)) {
+    if (!variables_.has(time_name)) {
+      for (const model::Attribute& attribute : attributes_.inherited_of(time_name)) {
         write_attribute(group.get(), std::string(time_prefix) + attribute.name, attribute.value);
       }
     }
@@ -78,8 +78,8 @@ Placement GroupedSteps::place(const Touched& touched, std::uint64_t step) {
   const Handle dataset = create_dataset(file_.id(), path, type.get(), space.get(), list.get());
   definition.varying = false;  // the number of rows is that of the dataset itself
   mark(file_.profile(), dataset.get(), definition);
-  for (const model::Attribute& attribute : attributes_.inherited()) {
-    if (attribute.owner == definition.name && !is_openpmd_part(file_.profile(), attribute.owner)) {
+  if (!is_openpmd_part(file_.profile(), definition.name)) {
+    for (const model::Attribute& attribute : attributes_.inherited_of(definition.name)) {
       write_attribute(dataset.get(), attribute.name, attribute.value);
     }
   }

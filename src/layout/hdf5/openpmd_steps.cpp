@@ -52,10 +52,11 @@ void OpenpmdSteps::make_group(double time) {
   }
   const Handle group = own(H5Gopen2(file_.id(), path.c_str(), H5P_DEFAULT), path);
   std::vector<model::Attribute> attributes = openpmd::attributes_of_iteration(time);
-  std::copy_if(attributes_.inherited().begin(), attributes_.inherited().end(),
-               std::back_inserter(attributes), [&](const model::Attribute& a) {
-                 return a.owner == time_name && a.name != time_name && !variables_.has(time_name);
-               });
+  if (!variables_.has(time_name)) {
+    const std::vector<model::Attribute> inherited = attributes_.inherited_of(time_name);
+    std::copy_if(inherited.begin(), inherited.end(), std::back_inserter(attributes),
+                 [](const model::Attribute& a) { return a.name != time_name; });
+  }
   for (const model::Attribute& attribute : attributes) {
     write_openpmd_attribute(group.get(), attribute.name, attribute.value);
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "layout/hdf5/attributes.hpp"
@@ -10,7 +12,18 @@
 
 namespace sluice::layout::hdf5 {
 
+void PlannedAttributes::drop_replaced() {
+  std::set<std::pair<std::string_view, std::string_view>> later;
+  std::vector<bool> is_replaced(waiting_.size());
+  for (std::size_t i = waiting_.size(); i-- > 0;) {
+    is_replaced[i] = !later.insert({waiting_[i].owner, waiting_[i].name}).second;
+  }
+  std::size_t i = 0;
+  std::erase_if(waiting_, [&](const model::Attribute&) { return is_replaced[i++]; });
+}
+
 void PlannedAttributes::apply(bool has_time) {
+  drop_replaced();
   auto kept = waiting_.begin();  // until a commit creates their owner
   auto at = kept;
   try {
@@ -37,7 +50,7 @@ bool PlannedAttributes::apply(const model::Attribute& attribute, bool has_time) 
     if (!is_grouped(profile) || is_iteration(profile, attribute)) {
       return false;  // until a step has a time, or takes the number
     }
-    inherited_.push_back(attribute);
+    inherit(attribute);
     return true;
   }
   if (known && variables_.definition(*known).stepped && is_grouped(profile)) {
@@ -45,11 +58,11 @@ bool PlannedAttributes::apply(const model::Attribute& attribute, bool has_time) 
     if (!variables_[*known].exists) {
       return false;
     }
-    inherited_.push_back(attribute);
+    inherit(attribute);
   } else if (is_openpmd_part(profile, owner)) {
     path = prototype_path(owner);
     file_.make_group(path);
-    inherited_.push_back(attribute);
+    inherit(attribute);
   } else if (known || owner == time_name) {
     if (!has_link(file_.id(), path)) {
       return false;
@@ -77,14 +90,55 @@ void PlannedAttributes::use_up(const std::function<bool(const model::Attribute&)
   waiting_.erase(used, waiting_.end());
 }
 
+void PlannedAttributes::inherit(const model::Attribute& attribute) {
+  std::vector<Inherited>& of_owner = inherited_[attribute.owner];
+  // Of those in the file the last one alone can be wanted again.
+  bool is_last = true;
+  for (auto at = of_owner.end(); at != of_owner.begin();) {
+    --at;
+    if (at->number < committed_count_ && at->attribute.name == attribute.name &&
+        !std::exchange(is_last, false)) {
+      at = of_owner.erase(at);
+    }
+  }
+  of_owner.push_back({attribute, inherited_count_++});
+}
+
 void PlannedAttributes::inherit(const std::vector<model::Attribute>& attributes) {
   const Profile profile = file_.profile();
-  std::copy_if(attributes.begin(), attributes.end(), std::back_inserter(inherited_),
-               [&](const model::Attribute& a) {
-                 return (variables_.has(a.owner) || a.owner == time_name ||
-                         is_openpmd_part(profile, a.owner)) &&
-                        !is_iteration(profile, a);
-               });
+  for (const model::Attribute& a : attributes) {
+    if ((variables_.has(a.owner) || a.owner == time_name || is_openpmd_part(profile, a.owner)) &&
+        !is_iteration(profile, a)) {
+      inherit(a);
+    }
+  }
+}
+
+std::vector<model::Attribute> PlannedAttributes::inherited_of(const std::string& owner) const {
+  std::vector<model::Attribute> attributes;
+  if (const auto found = inherited_.find(owner); found != inherited_.end()) {
+    for (const Inherited& inherited : found->second) {
+      model::set_attribute(attributes, inherited.attribute);
+    }
+  }
+  return attributes;
+}
+
+std::vector<model::Attribute> PlannedAttributes::inherited() const {
+  std::vector<model::Attribute> attributes;
+  for (const auto& [owner, of_owner] : inherited_) {
+    for (const Inherited& inherited : of_owner) {
+      attributes.push_back(inherited.attribute);
+    }
+  }
+  return attributes;
+}
+
+void PlannedAttributes::forget_uncommitted() {
+  for (auto& [owner, of_owner] : inherited_) {
+    std::erase_if(of_owner, [&](const Inherited& i) { return i.number >= committed_count_; });
+  }
+  inherited_count_ = committed_count_;
 }
 
 std::vector<model::Attribute> PlannedAttributes::take_applied() {

@@ -146,6 +146,7 @@ void Hdf5Planner::load(Catalog& catalog) {
   log_.restore(
       {catalog.commits().size(), catalog.checksum_chunks(), catalog.checksum_chunk_words()});
   committed_ = counters();
+  attributes_.inherited_committed(committed_.inherited);
 }
 
 void Hdf5Planner::make(std::uint32_t variable, const model::Dims& tile, bool places_now) {
@@ -341,7 +342,7 @@ Hdf5Planner::Counters Hdf5Planner::counters() const {
           logged_steps_,
           log_.counters(),
           dimensions_.has_time(),
-          attributes_.inherited().size(),
+          attributes_.inherited_count(),
           file_.frontier()};
 }
 
@@ -353,6 +354,7 @@ void Hdf5Planner::planned() {
 void Hdf5Planner::committed() {
   variables_.committed(under_way_.front().existing);
   committed_ = under_way_.front().counters;
+  attributes_.inherited_committed(committed_.inherited);
   under_way_.pop_front();
   file_.committed();
   on_disk_ = true;
@@ -367,7 +369,7 @@ void Hdf5Planner::abandon() {
     attributes_.put_back(commit->applied);
   }
   under_way_.clear();
-  attributes_.forget_inherited(committed_.inherited);
+  attributes_.forget_uncommitted();
   steps_ = committed_.steps;
   logged_steps_ = committed_.logged_steps;
   log_.restore(committed_.log);
