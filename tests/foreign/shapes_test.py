@@ -1,7 +1,9 @@
-"""Datasets that Sluice keeps for itself, with another number of dimensions than it gives them: an
-error says so, and nothing is read or written beyond what there is."""
+"""Datasets of which another program has changed the shape or the type: those that Sluice keeps for
+itself, and steps with a dataset of their own. An error says so, and nothing is read or written beyond
+what there is."""
 
 import os
+import re
 
 import h5py
 import numpy
@@ -122,3 +124,31 @@ def test_time_of_another_rank_is_no_list_of_times(tmp_path, rank, options):
         assert file.times[first] == 9.0
     with h5py.File(path) as file:
         assert (file["time"].shape, file["time"][()].tolist()) == before
+
+
+OTHER_STEPS = {
+    "has another type": numpy.arange(8, dtype="f4"),
+    "has another type than": numpy.arange(8),
+    "has another type than the other steps": numpy.arange(8, dtype=">f8"),
+    "has shape (3), the other steps have (8)": numpy.arange(3.0),
+    "has shape (9), the other steps have (8)": numpy.arange(9.0),
+    "has another number of dimensions": numpy.ones((2, 4)),
+}
+
+
+@pytest.mark.parametrize("checksum", [True, False])
+@pytest.mark.parametrize("message", OTHER_STEPS)
+def test_a_step_that_is_not_like_the_others(tmp_path, message, checksum):
+    path = str(tmp_path / "grouped.h5")
+    with sluice.open(path, "w", hdf5_layout="grouped", checksum=checksum) as file:
+        for step in range(3):
+            with file.step(time=float(step)):
+                file.put("v", numpy.arange(8.0) + step)
+    with h5py.File(path, "r+") as file:
+        del file["step_000001/v"]
+        file["step_000001/v"] = OTHER_STEPS[message]
+    with sluice.open(path) as file:
+        with pytest.raises(sluice.Error, match="v, step 1: " + re.escape(message)):
+            file["v"].get(1)
+        for step in (0, 2):
+            numpy.testing.assert_array_equal(file["v"].get(step), numpy.arange(8.0) + step)

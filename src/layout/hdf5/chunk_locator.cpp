@@ -36,12 +36,9 @@ Placement ChunkLocator::locate(std::uint32_t variable, std::uint64_t step, const
   const StoredVariable& stored = datasets_.stored(variable);
   const model::Definition& definition = stored.definition;
   const hid_t found = datasets_.find(variable, step);
-  const Dims shape = datasets_.is_grouped(variable) && found >= 0 ? dims_of(found, definition.name)
-                                                                  : definition.shape;
-  if (shape.rank() != definition.shape.rank()) {
-    throw Error(Code::damaged, definition.name + ", step " + std::to_string(step) +
-                                   ": has another number of dimensions than the other steps");
-  }
+  const Dims shape = datasets_.is_grouped(variable) && found >= 0
+                         ? datasets_.shape_of(found, variable, step)
+                         : definition.shape;
   if (found >= 0) {
     const Handle list = own(H5Dget_create_plist(found), definition.name);
     const bool is_chunked = H5Pget_layout(list.get()) == H5D_CHUNKED;
@@ -101,6 +98,9 @@ EncodedTiles ChunkLocator::locate_encoded(std::uint32_t variable, std::uint64_t 
   std::vector<std::uint64_t> addresses;
   EncodedTiles tiles;
   const hid_t found = datasets_.find(variable, step);
+  if (datasets_.is_grouped(variable) && found >= 0) {
+    datasets_.shape_of(found, variable, step);
+  }
   const bool plain_edges = found >= 0 && has_plain_edges(found, definition.name);
   visit_chunks(variable, step, region, state_.file->size() + 1,
                [&](std::uint64_t tile, const Extent& extent, std::uint32_t mask) {

@@ -113,7 +113,10 @@ std::vector<std::uint64_t> ElementReader::rows_of_groups(std::uint32_t variable,
   std::vector<std::uint64_t> rows(steps, 0);
   for (std::uint64_t step = 0; step < steps; ++step) {
     const hid_t found = datasets_.find(variable, step);
-    rows[step] = found >= 0 ? dims_of(found, datasets_.stored(variable).definition.name)[0] : 0;
+    if (found >= 0) {
+      const Dims shape = dims_of(found, datasets_.stored(variable).definition.name);
+      rows[step] = shape.empty() ? 0 : shape[0];
+    }
   }
   return rows;
 }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "layout/hdf5/datasets.hpp"
+#include "layout/hdf5/types.hpp"
 
 namespace sluice::layout::hdf5 {
 
@@ -24,6 +25,29 @@ bool StepDatasets::ends_before(hid_t dataset, std::uint32_t variable, std::uint6
   const model::Definition& definition = variables_[variable].definition;
   return definition.stepped && !is_grouped(variable) &&
          first_row(variable, step) >= dims_of(dataset, definition.name)[0];
+}
+
+model::Dims StepDatasets::shape_of(hid_t dataset, std::uint32_t variable,
+                                   std::uint64_t step) const {
+  const StoredVariable& stored = variables_[variable];
+  const model::Definition& definition = stored.definition;
+  const std::string what = definition.name + ", step " + std::to_string(step) + ": has ";
+  const model::Dims shape = dims_of(dataset, definition.name);
+  if (shape.rank() != definition.shape.rank()) {
+    throw Error(Code::damaged, what + "another number of dimensions than the other steps");
+  }
+  for (int d = definition.varying ? 1 : 0; d < shape.rank(); ++d) {
+    if (shape[d] != definition.shape[d]) {
+      throw Error(Code::damaged, what + "shape " + shape.text() + ", the other steps have " +
+                                     definition.shape.text());
+    }
+  }
+  const Handle type = own(H5Dget_type(dataset), definition.name);
+  const auto held = stored_type(type.get());
+  if (!held || held->type != definition.type || held->big_endian != stored.big_endian) {
+    throw Error(Code::damaged, what + "another type than the other steps");
+  }
+  return shape;
 }
 
 hid_t StepDatasets::find(std::uint32_t variable, std::uint64_t step) {

@@ -34,6 +34,9 @@ class StepDatasets {
   hid_t find(std::uint32_t variable, std::uint64_t step);
   /// Has each step a dataset of its own?
   bool is_grouped(std::uint32_t variable) const;
+  /// The shape of the dataset of a step, which has its own. Error damaged if it has another type or
+  /// shape than those of the other steps: another program may have replaced it.
+  model::Dims shape_of(hid_t dataset, std::uint32_t variable, std::uint64_t step) const;
   /// Dimensions of the dataset that are none of a step's: 1 where the steps are in front.
   std::size_t lead(std::uint32_t variable) const;
   /// The first element of a step along the dataset's first dimension.
