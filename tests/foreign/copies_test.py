@@ -188,6 +188,29 @@ def test_a_copy_that_cannot_grow_is_not_appended_to(made):
         check(target)
 
 
+@pytest.mark.parametrize("checksum", [True, False])
+def test_a_log_that_filters_make_smaller_than_its_rows(tmp_path, checksum):
+    source, target = str(tmp_path / "many.h5"), str(tmp_path / "copy.h5")
+    steps = 4000
+    with sluice.open(source, "w", durability="none", checksum=checksum) as file:
+        for step in range(steps):
+            with file.step(time=float(step)):
+                file.put("v", numpy.array([step // 100.0]))
+    chunks = {"v": "1000x1", "time": "1000", "sluice/commits": f"{steps}x8"}
+    if checksum:
+        chunks["sluice/checksums"] = "100000"
+    each = [word for name, chunk in chunks.items()
+            for word in ("-l", f"{name}:CHUNK={chunk}", "-f", f"{name}:SHUF", "-f",
+                         f"{name}:GZIP=9")]
+    subprocess.run(["h5repack", *each, source, target], check=True, timeout=60)
+    assert os.path.getsize(target) < 64 * steps
+    with sluice.open(target) as file:
+        assert file.steps == steps
+        numpy.testing.assert_array_equal(file["v"].get(steps - 1), [39.0])
+    verdict = command("verify", target)
+    assert verdict.returncode == 0, verdict.stdout
+
+
 @pytest.mark.parametrize("kind", ["plain.h5", "plain.nc"])
 def test_h5copy_of_a_variable(made, kind):
     target = str(made / ("h5copy-" + kind))

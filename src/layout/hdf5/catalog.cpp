@@ -55,7 +55,7 @@ Catalog::Catalog(storage::File& file)
   ours_ = log_.is_there;
   is_part_ = log_.is_part;
   Structure structure =
-      read_structure(file_, others_, read_set(hdf5_.get(), file.path(), file.size() / 8));
+      read_structure(file_, others_, read_set(hdf5_.get(), file.path(), file.size()));
   variables_ = std::move(structure.variables);
   arrangements_ = std::move(structure.arrangements);
   unreadable_ = std::move(structure.unreadable);

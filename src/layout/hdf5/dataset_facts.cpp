@@ -92,6 +92,14 @@ bool has_plain_edges(hid_t dataset, const std::string& path) {
   return (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
 }
 
+std::uint64_t most_own_words(hid_t list, std::uint64_t file_bytes) {
+  // No filter makes less of them: 8 bytes of a row of 64 are a checksum, and 4 of a record of
+  // checksums, which has at most 152. A greater limit would let a small file take much memory.
+  constexpr std::uint64_t least_share = 64;
+  const std::uint64_t words = file_bytes / sizeof(std::uint64_t);
+  return checked(H5Pget_nfilters(list), "filters") == 0 ? words : words * least_share;
+}
+
 std::string storage_text(hid_t list) {
   if (checked(H5Pget_external_count(list), "external files") > 0) {
     return "external";

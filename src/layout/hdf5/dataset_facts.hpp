@@ -2,6 +2,7 @@
 // type.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "codec/filter.hpp"
@@ -25,6 +26,9 @@ codec::Pipeline filters_of(hid_t list);
 model::Dims chunk_of(hid_t list, int rank, const std::string& path);
 /// Are chunks that end beyond the dataset stored unfiltered? Their filter masks do not show it.
 bool has_plain_edges(hid_t dataset, const std::string& path);
+/// How many words of 64 bits a dataset of Sluice's own can have at most in a file of so many bytes.
+/// A copy of another program may have filters.
+std::uint64_t most_own_words(hid_t list, std::uint64_t file_bytes);
 /// "contiguous", "chunked, deflate", "virtual", ...
 std::string storage_text(hid_t list);
 /// The name of a type without a Sluice counterpart, for messages.

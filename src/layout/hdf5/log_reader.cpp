@@ -51,12 +51,12 @@ void read_commits(hid_t file, storage::File& holder, LogContent& content) {
   if (extents.dims.rank() != 2 || extents.dims[1] != CommitRow::words) {
     throw Error(Code::damaged, holder.path() + ": /sluice/commits has a wrong shape");
   }
-  // A row is 64 bytes of the file: a table that claims more rows than the file can hold is damaged.
-  if (extents.dims[0] > holder.size() / (CommitRow::words * 8)) {
+  const Handle list = own(H5Dget_create_plist(dataset.get()), commits_name);
+  // A table that claims more rows than the file can hold is damaged.
+  if (extents.dims[0] > most_own_words(list.get(), holder.size()) / CommitRow::words) {
     throw Error(Code::damaged, holder.path() + ": /sluice/commits claims too many rows");
   }
   Log& log = content.log;
-  const Handle list = own(H5Dget_create_plist(dataset.get()), commits_name);
   log.is_growable = H5Pget_layout(list.get()) == H5D_CHUNKED;
   std::vector<std::uint64_t> words(extents.dims.volume());
   if (!words.empty()) {
@@ -126,15 +126,19 @@ std::vector<std::uint64_t> read_checksum_words(hid_t file, storage::File& holder
                                                const CommitRow& commit) {
   const QuietErrors quiet;
   const std::uint64_t held = log.checksum_chunks * log.checksum_chunk_words;
-  if (commit.word_count > held || commit.first_word > held - commit.word_count ||
-      commit.word_count > holder.size() / 8) {
-    throw Error(Code::damaged, holder.path() + ": /sluice/commits points outside its checksums");
-  }
-  std::vector<std::uint64_t> words(commit.word_count);
-  if (words.empty()) {
-    return words;
+  const auto require = [&](bool is_inside) {
+    if (!is_inside) {
+      throw Error(Code::damaged, holder.path() + ": /sluice/commits points outside its checksums");
+    }
+  };
+  require(commit.word_count <= held && commit.first_word <= held - commit.word_count);
+  if (commit.word_count == 0) {
+    return {};
   }
   const Handle dataset = own(H5Dopen2(file, checksums_name, H5P_DEFAULT), checksums_name);
+  const Handle list = own(H5Dget_create_plist(dataset.get()), checksums_name);
+  require(commit.word_count <= most_own_words(list.get(), holder.size()));
+  std::vector<std::uint64_t> words(commit.word_count);
   read_rows(dataset.get(), checksums_name, H5T_NATIVE_UINT64, commit.first_word,
             {commit.word_count}, words.data());
   return words;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "layout/hdf5/attributes.hpp"
+#include "layout/hdf5/dataset_facts.hpp"
 #include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/driver.hpp"
 #include "layout/hdf5/log.hpp"
@@ -12,7 +13,7 @@
 
 namespace sluice::layout::hdf5 {
 
-std::optional<PartSet> read_set(hid_t file, const std::string& path, std::uint64_t largest_words) {
+std::optional<PartSet> read_set(hid_t file, const std::string& path, std::uint64_t file_bytes) {
   const QuietErrors quiet;
   if (!has_log(file, path) || !has_link(file, parts_name)) {
     return std::nullopt;
@@ -20,7 +21,8 @@ std::optional<PartSet> read_set(hid_t file, const std::string& path, std::uint64
   const Handle dataset = own(H5Dopen2(file, parts_name, H5P_DEFAULT), parts_name);
   const Handle space = own(H5Dget_space(dataset.get()), parts_name);
   const hssize_t points = checked(H5Sget_simple_extent_npoints(space.get()), parts_name);
-  if (static_cast<std::uint64_t>(points) > largest_words) {
+  const Handle list = own(H5Dget_create_plist(dataset.get()), parts_name);
+  if (static_cast<std::uint64_t>(points) > most_own_words(list.get(), file_bytes)) {
     throw Error(Code::damaged, path + ": /sluice/parts claims too many words");
   }
   std::vector<std::uint64_t> words(static_cast<std::size_t>(points));
@@ -40,7 +42,7 @@ std::optional<PartSet> read_set(storage::File& file) {
   state.file = &file;
   const Handle access = access_list(state);
   const Handle hdf5 = own(H5Fopen(file.path().c_str(), H5F_ACC_RDONLY, access.get()), file.path());
-  return read_set(hdf5.get(), file.path(), file.size() / sizeof(std::uint64_t));
+  return read_set(hdf5.get(), file.path(), file.size());
 }
 
 namespace {

@@ -21,9 +21,9 @@ inline constexpr const char* index_path_name = "index";
 /// The words of PartSet, in an index.
 inline constexpr const char* parts_name = "sluice/parts";
 
-/// The set that an open file indexes; empty for an ordinary file. `largest_words` limits what a
+/// The set that an open file indexes; empty for an ordinary file. `file_bytes` limits what a
 /// damaged file may claim.
-std::optional<PartSet> read_set(hid_t file, const std::string& path, std::uint64_t largest_words);
+std::optional<PartSet> read_set(hid_t file, const std::string& path, std::uint64_t file_bytes);
 
 /// The same for any file: empty if it is not an HDF5 file of Sluice.
 std::optional<PartSet> read_set(storage::File& file);
