@@ -5,7 +5,9 @@
 #include <random>
 #include <string>
 
+#include "dialect/voxfe/displacement.hpp"
 #include "dialect/voxfe/model.hpp"
+#include "exec/transport/agree.hpp"
 #include "sluice/error.hpp"
 #include "support/local_transport.hpp"
 #include "support/memory_storage.hpp"
@@ -99,6 +101,63 @@ TEST(VoxfeModel, WhatIsWrongIsNamed) {
   EXPECT_NE(refusal("\n2\n1 1 1 1 1\n2 2 1 1 1\n", Code::overlap).find("1 1 1"), std::string::npos);
   EXPECT_NE(refusal("\n1\n1 1 5 1 1\n", Code::format, {4, 4, 4}).find("a.model:3: the voxel's x 5"),
             std::string::npos);
+}
+
+/// Expects changed_outside of `work`(reader) on every rank, where the text becomes `after` between
+/// the scan and it.
+template <class Reader, class Work>
+void expect_changed(const std::string& before, const std::string& after, const Work& work) {
+  for (const int ranks : {1, 3}) {
+    const auto memory = storage::make_memory();
+    memory->put("a.model", std::as_bytes(std::span(before)));
+    int refused = 0;
+    exec::run_local(ranks, 1, [&](exec::Transport& transport) {
+      Reader reader(transport, *memory, "a.model");
+      transport.barrier();
+      if (transport.rank() == 0) {
+        const auto file = memory->open("a.model", storage::Access::read_write);
+        file->resize(after.size());
+        file->write(0, std::as_bytes(std::span(after)));
+      }
+      transport.barrier();
+      try {
+        work(transport, reader);
+      } catch (const Error& e) {
+        EXPECT_STREQ(code_name(e.code()), code_name(Code::changed_outside)) << e.what();
+        ++refused;
+      }
+    });
+    EXPECT_EQ(refused, ranks) << after;
+  }
+}
+
+const std::string two_voxels = "\n2\n1 4 1 1 1\n2 5 2 2 2\n";
+
+TEST(VoxfeModel, ATextThatChangesBetweenThePassesIsRefused) {
+  for (const char* after : {"\n2\n1 4 1 1 1\n2 5 2 2 9\n", "\n2\n1 4 1 1 1\n2 5 9 2 2\n",
+                            "\n2\n1 4 1 1 1\n           ", "\n2\n1 4 1 1 1\n"}) {
+    expect_changed<Model>(two_voxels, after,
+                          [](exec::Transport&, Model& model) { model.read_planes({}); });
+  }
+  for (const char* after : {"\n2\n1 4 1 1 1\n           ", "\n2\n1 4 1 1 1\n"}) {
+    expect_changed<Model>(two_voxels, after, [](exec::Transport& transport, Model& model) {
+      std::vector<std::int64_t> element(model.rows());
+      std::vector<std::uint8_t> material(model.rows());
+      std::vector<std::int32_t> at(model.rows());
+      exec::together(transport, [&] { model.read_columns({element, material, {at, at, at}}); });
+    });
+  }
+}
+
+TEST(VoxfeDisplacements, ATextThatChangesBetweenThePassesIsRefused) {
+  const std::string head = "nNodes: 2\nNodes: 1 1 2\nMaterials: m\n";
+  expect_changed<Displacements>(
+      head + "0 0 0 0 1 1 1\n1 0 0 1 1 1 1\n", head + "0 0 0 0 1 1 1\n              ",
+      [](exec::Transport& transport, Displacements& text) {
+        std::vector<std::int64_t> id(text.rows());
+        std::vector<double> value(3 * text.rows());
+        exec::together(transport, [&] { text.read_columns({id, value}); });
+      });
 }
 
 }  // namespace

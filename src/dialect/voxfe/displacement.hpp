@@ -36,7 +36,8 @@ class Displacements {
   const DisplacementHead& head() const noexcept { return head_; }
   std::uint64_t first_row() const noexcept { return first_row_; }
   std::uint64_t rows() const noexcept { return rows_; }
-  /// Local. The spans have rows() nodes.
+  /// Local. The spans have rows() nodes. Error changed_outside: the text has other lines than when
+  /// it was scanned.
   void read_columns(const DisplacementColumns& columns);
 
  private:

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <limits>
+#include <optional>
 #include <tuple>
 
 #include "exec/transport/agree.hpp"
@@ -194,21 +195,27 @@ Planes Model::read_planes(const SpillPlace& place) {
   const auto first_of = [&](std::uint64_t r) { return grid_[2] * r / ranks; };
   Planes planes{grid_, voxels_,    first_of(rank), first_of(rank + 1) - first_of(rank),
                 {},    voxel_size_};
+  std::optional<Pieces> pieces;
   exec::together(transport_, [&] {
     planes.cells =
         storage::Spill(planes.count * grid_[1] * grid_[0], place.limit_bytes, place.folder);
+    pieces.emplace(*file_, range_);
   });
   auto rounds = static_cast<std::int64_t>(range_.pieces());
   transport_.allreduce({&rounds, 1}, exec::Op::max);
-  Pieces pieces(*file_, range_);
   const auto cells = planes.materials();
   std::exception_ptr failure;
+  std::uint64_t rows = 0;
   for (std::int64_t round = 0; round < rounds; ++round) {
     std::vector<std::vector<Voxel>> leaving(ranks);
     try {
-      pieces.next();
-      pieces.each_line([&](std::string_view line, std::uint64_t at) {
+      pieces->next();
+      pieces->each_line([&](std::string_view line, std::uint64_t at) {
         const ModelRow row = parse(line, at);
+        if (row.at[0] > grid_[0] || row.at[1] > grid_[1] || row.at[2] > grid_[2]) {
+          refuse_changed();
+        }
+        ++rows;
         const std::uint64_t z = row.at[2] - 1;
         std::uint64_t owner = std::min(ranks - 1, z * ranks / grid_[2]);
         while (z < first_of(owner)) --owner;
@@ -239,6 +246,9 @@ Planes Model::read_planes(const SpillPlace& place) {
       }
     }
   }
+  if (!failure) {
+    failure = exec::failure_of([&] { require_rows(rows); });
+  }
   exec::agree(transport_, failure);
   planes.cells.let_go();
   return planes;
@@ -251,7 +261,7 @@ void Model::read_columns(const ModelColumns& columns) {
     pieces.each_line([&](std::string_view line, std::uint64_t place) {
       const ModelRow row = parse(line, place);
       if (at == rows_) {
-        throw Error(Code::changed_outside, path_ + ": has more lines than when it was scanned");
+        refuse_changed();
       }
       columns.element[at] = static_cast<std::int64_t>(row.element);
       columns.material[at] = row.material;
@@ -260,6 +270,17 @@ void Model::read_columns(const ModelColumns& columns) {
       }
       ++at;
     });
+  }
+  require_rows(at);
+}
+
+void Model::refuse_changed() const {
+  throw Error(Code::changed_outside, path_ + ": was changed since it was scanned");
+}
+
+void Model::require_rows(std::uint64_t rows) const {
+  if (rows != rows_) {
+    refuse_changed();
   }
 }
 

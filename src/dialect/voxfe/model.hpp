@@ -5,7 +5,8 @@
 //
 // Invariants: every rank reads and parses its own range of bytes, in pieces of a bounded size, once
 // to scan and once to load; what the text says of itself (count, coordinates, materials) is
-// checked, and errors name the line; ranks hold whole planes, in order, on disk beyond a limit.
+// checked, and errors name the line; the second time again, because another program may change the
+// file meanwhile; ranks hold whole planes, in order, on disk beyond a limit.
 #pragma once
 
 #include <array>
@@ -76,9 +77,10 @@ class Model {
   bool in_order() const noexcept { return in_order_; }
   const std::string& voxel_size() const noexcept { return voxel_size_; }
 
-  /// Collective. Error overlap: two voxels at one place.
+  /// Collective. Error overlap: two voxels at one place; changed_outside: the text has other lines
+  /// than when it was scanned.
   Planes read_planes(const SpillPlace& place);
-  /// Local. The spans have rows() entries.
+  /// Local. The spans have rows() entries. Error changed_outside.
   void read_columns(const ModelColumns& columns);
 
  private:
@@ -87,6 +89,8 @@ class Model {
   Scan scan_own(const Grid& limits);
   void settle(const Scan& scan);
   ModelRow parse(std::string_view line, std::uint64_t place);
+  [[noreturn]] void refuse_changed() const;
+  void require_rows(std::uint64_t rows) const;
 
   exec::Transport& transport_;
   std::string path_;
