@@ -9,6 +9,7 @@
 #include "commit/tools/companions.hpp"
 #include "commit/tools/step_choice.hpp"
 #include "dialect/voxfe/displacement.hpp"
+#include "exec/transport/agree.hpp"
 #include "sluice/error.hpp"
 #include "text/parallel_text.hpp"
 #include "voxels/convert_voxfe.hpp"
@@ -114,8 +115,25 @@ void write_text(const Context& context, const std::string& path, const std::stri
   text.close();
 }
 
+/// Collective. Error format, with the row of the file, where fault_of(i) says why row i of this
+/// rank's cannot be in a text: `sluice convert` would not read it back.
+template <class FaultOf>
+void require_rows(const Context& context, const Source& in, std::uint64_t first,
+                  std::uint64_t count, const FaultOf& fault_of) {
+  exec::together(context.transport, [&] {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (const std::string fault = fault_of(i); !fault.empty()) {
+        in.refuse("row " + std::to_string(first + i) + ": " + fault);
+      }
+    }
+  });
+}
+
 commit::Converted records_to_text(const Context& context, Source& in, const std::string& to,
                                   const std::string& voxel_size) {
+  if (in.shape("voxel_x").rank() != 1) {
+    in.refuse("voxel_x has no single dimension");
+  }
   const std::uint64_t all = in.shape("voxel_x")[0];
   for (const char* name : {"voxel_y", "voxel_z", "voxel_material"}) {
     if (!in.has(name) || in.shape(name) != model::Dims{all}) {
@@ -127,7 +145,7 @@ commit::Converted records_to_text(const Context& context, Source& in, const std:
     in.refuse("voxel_element does not go with voxel_x");
   }
   write_text(context, to, voxel_size + "\n" + std::to_string(all) + "\n", [&](const auto& take) {
-    std::vector<std::int64_t> element;
+    std::vector<std::uint64_t> element;
     std::vector<std::uint8_t> material;
     std::array<std::vector<std::uint32_t>, 3> at;
     in.rounds(all, round_bytes / 32, [&](std::uint64_t first, std::uint64_t count) {
@@ -138,10 +156,13 @@ commit::Converted records_to_text(const Context& context, Source& in, const std:
       if (has_numbers) {
         in.read("voxel_element", first, count, element);
       }
+      const auto number = [&](std::uint64_t i) { return has_numbers ? element[i] : first + i + 1; };
+      require_rows(context, in, first, count, [&](std::uint64_t i) {
+        return voxfe::fault_of({number(i), material[i], at[0][i], at[1][i], at[2][i]});
+      });
       std::string text;
       for (std::uint64_t i = 0; i < count; ++i) {
-        const auto number = has_numbers ? static_cast<std::uint64_t>(element[i]) : first + i + 1;
-        voxfe::append_row(text, {number, material[i], {at[0][i], at[1][i], at[2][i]}});
+        voxfe::append_row(text, {number(i), material[i], {at[0][i], at[1][i], at[2][i]}});
       }
       take(text);
     });
@@ -154,6 +175,12 @@ commit::Converted grid_to_text(const Context& context, Source& in, const std::st
   const model::Dims shape = in.shape("material");
   if (shape.rank() != 3) {
     in.refuse("material has no three dimensions");
+  }
+  for (const std::uint64_t extent : shape) {
+    if (extent > voxfe::largest_extent) {
+      in.refuse("material has the shape " + shape.text() + ": a text has at most " +
+                std::to_string(voxfe::largest_extent) + " voxels along an axis");
+    }
   }
   const std::uint64_t plane = shape[1] * shape[2];
   const std::uint64_t planes =
@@ -212,10 +239,14 @@ commit::Converted displacements_to_text(const Context& context, Source& in, cons
     in.rounds(shape[0], round_bytes / 96, [&](std::uint64_t first, std::uint64_t count) {
       in.read("node_id", first, count, id);
       in.read("displacement", first, count, value);
+      const auto row = [&](std::uint64_t i) {
+        return voxfe::DisplacementRow{id[i], {value[3 * i], value[3 * i + 1], value[3 * i + 2]}};
+      };
+      require_rows(context, in, first, count,
+                   [&](std::uint64_t i) { return voxfe::fault_of(row(i), head.grid); });
       std::string text;
       for (std::uint64_t i = 0; i < count; ++i) {
-        voxfe::append_row(text, {id[i], {value[3 * i], value[3 * i + 1], value[3 * i + 2]}},
-                          head.grid);
+        voxfe::append_row(text, row(i), head.grid);
       }
       take(text);
     });

@@ -74,6 +74,16 @@ void Displacements::open(storage::Storage& storage, exec::Transport& transport) 
       part_of_rank(text.size() - rest.size(), file_->size(), transport.rank(), transport.size());
 }
 
+std::string fault_of(const DisplacementRow& row, const Grid& grid) {
+  if (row.id >= grid[0] * grid[1] * grid[2]) {
+    return "node " + std::to_string(row.id) + " is outside the grid of " + std::to_string(grid[0]) +
+           " x " + std::to_string(grid[1]) + " x " + std::to_string(grid[2]) + " nodes";
+  }
+  const bool is_finite = std::all_of(row.value.begin(), row.value.end(),
+                                     [](double value) { return std::isfinite(value); });
+  return is_finite ? "" : "a displacement is not finite";
+}
+
 DisplacementRow Displacements::parse(std::string_view line, std::uint64_t place) {
   DisplacementRow row;
   Grid at{};
@@ -83,7 +93,7 @@ DisplacementRow Displacements::parse(std::string_view line, std::uint64_t place)
     fits = fits && take_number(rest, coordinate);
   }
   for (double& value : row.value) {
-    fits = fits && take_number(rest, value) && std::isfinite(value);
+    fits = fits && take_number(rest, value);
   }
   if (!fits || !model::trimmed(rest).empty()) {
     refuse(*file_, place, "no `id x y z dx dy dz`");
@@ -92,6 +102,9 @@ DisplacementRow Displacements::parse(std::string_view line, std::uint64_t place)
   if (at[0] >= n[0] || at[1] >= n[1] || at[2] >= n[2] ||
       row.id != at[0] + n[0] * (at[1] + n[1] * at[2])) {
     refuse(*file_, place, "the node's number does not match its coordinates");
+  }
+  if (const std::string fault = fault_of(row, n); !fault.empty()) {
+    refuse(*file_, place, fault);
   }
   return row;
 }

@@ -22,6 +22,9 @@ struct DisplacementRow {
   std::array<double, 3> value{};
 };
 
+/// Why the row is none of displacements of the nodes `grid`; "" if it is one.
+std::string fault_of(const DisplacementRow& row, const Grid& grid);
+
 /// A rank's own lines. `value` has three entries for each node.
 struct DisplacementColumns {
   std::span<std::int64_t> id;

@@ -17,7 +17,6 @@ namespace sluice::dialect::voxfe {
 
 namespace {
 
-constexpr std::uint64_t largest_extent = 1 << 20;
 /// A grid without requested extents has at most this many cells for each byte of the text, or this
 /// many.
 constexpr std::uint64_t most_cells_a_byte = 4096;
@@ -98,22 +97,29 @@ void Model::open(storage::Storage& storage) {
   range_ = part_of_rank(second + 1, size, transport_.rank(), transport_.size());
 }
 
+std::string fault_of(const std::array<std::uint64_t, 5>& numbers) {
+  if (numbers[0] > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+    return "the element's number is too large";
+  }
+  if (numbers[1] < 1 || numbers[1] > 255) {
+    return "material " + std::to_string(numbers[1]) + " is not within 1 to 255";
+  }
+  const bool fits = std::all_of(numbers.begin() + 2, numbers.end(), [](std::uint64_t coordinate) {
+    return coordinate >= 1 && coordinate <= largest_extent;
+  });
+  return fits ? "" : "a coordinate is not within 1 to " + std::to_string(largest_extent);
+}
+
 ModelRow Model::parse(std::string_view line, std::uint64_t place) {
   std::array<std::uint64_t, 5> row{};
   if (!parse_whole(line, row)) {
     refuse(*file_, place, "no `element material x y z`");
   }
-  if (row[0] > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-    refuse(*file_, place, "the element's number is too large");
-  }
-  if (row[1] < 1 || row[1] > 255) {
-    refuse(*file_, place, "material " + std::to_string(row[1]) + " is not within 1 to 255");
+  if (const std::string fault = fault_of(row); !fault.empty()) {
+    refuse(*file_, place, fault);
   }
   ModelRow result{row[0], static_cast<std::uint8_t>(row[1]), {}};
   for (std::size_t i = 0; i < 3; ++i) {
-    if (row[2 + i] < 1 || row[2 + i] > largest_extent) {
-      refuse(*file_, place, "a coordinate is not within 1 to 1048576");
-    }
     result.at[i] = static_cast<std::uint32_t>(row[2 + i]);
   }
   return result;

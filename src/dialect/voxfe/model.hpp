@@ -26,6 +26,12 @@ namespace sluice::dialect::voxfe {
 /// Voxels in x, y, z.
 using Grid = std::array<std::uint64_t, 3>;
 
+/// Of a grid, along one axis.
+inline constexpr std::uint64_t largest_extent = 1 << 20;
+
+/// Why the numbers `element material x y z` make no line of a model; "" if they do.
+std::string fault_of(const std::array<std::uint64_t, 5>& numbers);
+
 /// A line of the text: coordinates from 1.
 struct ModelRow {
   std::uint64_t element = 0;
