@@ -71,6 +71,18 @@ std::array<std::uint32_t, 2> frames_of(const Context& context, const SpinSource&
   return frames;
 }
 
+/// A file of spins lists the materials by their numbers.
+void require_numbers(const SpinSource& source, const SpinWish& wish) {
+  constexpr std::int32_t most = 65535;
+  for (const vampire::Material& material : source.materials) {
+    if (material.id < 0 || material.id > most) {
+      throw Error(Code::unsupported, wish.from + ": material " + std::to_string(material.id) +
+                                         ": a file of spins has materials of the numbers 0 to " +
+                                         std::to_string(most));
+    }
+  }
+}
+
 void describe(SpinFile& file, const SpinSource& source, std::uint32_t begin, std::uint32_t end) {
   file.attribute("title", std::string("atomistic spins"));
   file.attribute("time_units", std::string("ps"));
@@ -80,7 +92,7 @@ void describe(SpinFile& file, const SpinSource& source, std::uint32_t begin, std
   std::vector<std::string> material_names;
   for (const vampire::Material& material : source.materials) {
     // The list is indexed by material: missing numbers are materials without a moment.
-    const auto at = static_cast<std::size_t>(std::clamp(material.id, 0, 65535));
+    const auto at = static_cast<std::size_t>(material.id);
     moments.resize(std::max(moments.size(), at + 1));
     elements.resize(moments.size());
     material_names.resize(moments.size());
@@ -121,6 +133,7 @@ void put_atoms(SpinFile& file, const vampire::Coordinates& atoms, std::uint64_t 
 
 commit::Converted to_file(const Context& context, SpinSource& source, const SpinWish& wish) {
   require_whole(wish);
+  require_numbers(source, wish);
   const auto [begin, end] = frames_of(context, source, wish);
   const Share rows = share_of(context, source.atoms);
   const vampire::Coordinates atoms = source.coordinates(rows.first, rows.count);

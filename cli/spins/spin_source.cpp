@@ -126,7 +126,13 @@ class FileSource : public SpinSource {
     non_magnetic_atoms =
         has(names::nm_coordinates, 2) ? definition(names::nm_coordinates).shape[0] : 0;
     describe_materials();
+    std::uint64_t left = atoms;
     for (const std::int64_t rows : attribute_list<std::int64_t>(names::rows)) {
+      if (rows < 0 || static_cast<std::uint64_t>(rows) > left) {
+        refuse(names::rows, std::to_string(rows) + ": the files have at most the " +
+                                std::to_string(atoms) + " atoms together");
+      }
+      left -= static_cast<std::uint64_t>(rows);
       rows_of_file.push_back(static_cast<std::uint64_t>(rows));
     }
     const auto snapshots = attribute_list<std::int64_t>(names::snapshots);

@@ -144,6 +144,9 @@ std::uint64_t write_frame(const Context& context, FrameText& file, const SpinCho
 commit::Converted spins_by_frame(const Context& context, SpinSource& source, const SpinWish& wish) {
   SpinChooser chooser(context, source, choice_of(context, wish.choice));
   commit::Converted done{1, 0, 0};
+  if (wish.format == "xyz") {
+    vampire::require_words(source.materials, wish.from);
+  }
   // The positions are the same in every frame: for xyz the first one is sufficient.
   const bool is_once = wish.format == "xyz" && wish.choice.where.empty();
   const std::uint32_t end = is_once ? chooser.first_frame() + 1 : chooser.end_frame();

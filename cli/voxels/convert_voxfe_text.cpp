@@ -10,6 +10,7 @@
 #include "commit/tools/step_choice.hpp"
 #include "dialect/voxfe/displacement.hpp"
 #include "exec/transport/agree.hpp"
+#include "model/number_text.hpp"
 #include "sluice/error.hpp"
 #include "text/parallel_text.hpp"
 #include "voxels/convert_voxfe.hpp"
@@ -129,6 +130,13 @@ void require_rows(const Context& context, const Source& in, std::uint64_t first,
   });
 }
 
+/// Error format where the text of an attribute would be more than a line.
+void require_line(const Source& in, const std::string& name, const std::string& text) {
+  if (!model::is_one_line(text) || text.size() >= voxfe::longest_line) {
+    in.refuse("the attribute " + name + " is no line of a text");
+  }
+}
+
 commit::Converted records_to_text(const Context& context, Source& in, const std::string& to,
                                   const std::string& voxel_size) {
   if (in.shape("voxel_x").rank() != 1) {
@@ -233,6 +241,7 @@ commit::Converted displacements_to_text(const Context& context, Source& in, cons
   voxfe::DisplacementHead head{shape[0], {}, ""};
   std::copy(nodes->begin(), nodes->end(), head.grid.begin());
   head.materials = in.attribute<std::string>("materials_file").value_or("");
+  require_line(in, "materials_file", head.materials);
   write_text(context, to, voxfe::head_text(head), [&](const auto& take) {
     std::vector<std::uint64_t> id;
     std::vector<double> value;
@@ -259,6 +268,7 @@ commit::Converted displacements_to_text(const Context& context, Source& in, cons
 commit::Converted voxfe_to_text(const Context& context, const VoxfeWish& wish) {
   Source in(context, wish.from, wish.step);
   const std::string voxel_size = in.attribute<std::string>("voxel_size").value_or("");
+  require_line(in, "voxel_size", voxel_size);
   commit::Converted done;
   std::vector<std::string> used;
   if (in.has("displacement")) {

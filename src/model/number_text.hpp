@@ -1,4 +1,4 @@
-// Numbers and booleans in texts, the blanks around them, and the case of their letters.
+// Numbers and booleans in texts, the blanks around them, the case of their letters, and lines.
 #pragma once
 
 #include <charconv>
@@ -44,6 +44,16 @@ inline std::string_view trimmed(std::string_view text, std::string_view blanks =
   return first == std::string_view::npos
              ? std::string_view()
              : text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+/// Has it no control characters but tabs? Others end a line, or have no place in one.
+inline bool is_one_line(std::string_view text) {
+  for (const char c : text) {
+    if ((c >= 0 && c < ' ' && c != '\t') || c == 127) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace sluice::model

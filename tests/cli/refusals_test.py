@@ -8,6 +8,7 @@ import h5py
 import numpy
 
 from command import BAD_INPUT, FINE, new_path, sluice
+from spins_test import made_folder
 
 
 def file_of(attributes=None, **variables):
@@ -45,7 +46,8 @@ class Voxels(Refusals):
                 ("row 1: a coordinate", {"voxel_x": numpy.array([1, 0, 3])}),
                 ("row 2: a coordinate", {"voxel_z": far}),
                 ("-1", {"voxel_element": numpy.array([4, -1, 5])})):
-            self.expect_refused(why, self.records(**changed), ranks=(0, 2))
+            ranks = (0, 2) if why.startswith("row 2") else (0,)
+            self.expect_refused(why, self.records(**changed), ranks=ranks)
         target = new_path(".txt")
         result = sluice("convert", self.records(voxel_element=numpy.array([4, 0, 5])), target)
         self.assertEqual(result.returncode, FINE, result.stderr)
@@ -63,6 +65,55 @@ class Voxels(Refusals):
             self.expect_refused(why, file_of(nodes, **{"node_id": numpy.array([0, 7]),
                                                        "displacement": numpy.ones((2, 3)),
                                                        **changed}))
+
+    def test_lines_that_would_be_more_than_one(self):
+        grid = numpy.ones((2, 2, 2), "u1")
+        for text in ("0.1 0.1 0.1\n4", "x" * 5000):
+            self.expect_refused("voxel_size", file_of({"voxel_size": text}, material=grid))
+        self.expect_refused("materials_file", file_of(
+            {"nodes": numpy.array([2, 2, 2]), "materials_file": "m\n0 0 0 0 9 9 9"},
+            displacement=numpy.ones((2, 3)), node_id=numpy.array([0, 7])))
+        target = new_path(".txt")
+        result = sluice("convert", file_of({"voxel_size": "0.1\t0.1 0.1"}, material=grid), target)
+        self.assertEqual(result.returncode, FINE, result.stderr)
+
+
+class Spins(Refusals):
+    def spins(self, **attributes):
+        """216 atoms of two materials."""
+        target = new_path()
+        result = sluice("convert", made_folder()[0], target)
+        self.assertEqual(result.returncode, FINE, result.stderr)
+        with h5py.File(target, "r+") as file:
+            for name, value in attributes.items():
+                file.attrs[name] = value
+        return target
+
+    def test_rows_of_files_that_are_not_those_of_the_atoms(self):
+        for rows in ([-1, 217], [2**62, 216 - 2**62], [4, 213]):
+            source = self.spins(vampire_rows_of_file=numpy.array(rows, "i8"))
+            self.expect_refused("vampire_rows_of_file", source, "--format", "vampire", ending="")
+        target = new_path("")
+        source = self.spins(vampire_rows_of_file=numpy.array([0, 4, 212], "i8"))
+        result = sluice("convert", source, target, "--format", "vampire")
+        self.assertEqual(result.returncode, FINE, result.stderr)
+        self.assertEqual(len([n for n in os.listdir(target) if n.endswith(".data")]), 12)
+
+    def test_texts_of_materials_that_are_more_than_a_column(self):
+        for attributes in ({"element": ["Fe\t9", "Co"]}, {"material_name": ["iron\nx", "cobalt"]}):
+            source = self.spins(**attributes)
+            self.expect_refused("material 0", source, "--format", "vampire", ending="")
+            self.expect_refused("material 0", source, ending=".xyz")
+
+    def test_materials_whose_number_a_file_cannot_list(self):
+        for number in (-1, 65536):
+            folder = made_folder()[0]
+            meta = os.path.join(folder, "atoms-coords.meta")
+            with open(meta, encoding="ascii") as file:
+                text = file.read()
+            with open(meta, "w", encoding="ascii") as file:
+                file.write(text.replace("\n1\t", f"\n{number}\t"))
+            self.expect_refused(f"material {number}", folder, ending=".h5")
 
 
 if __name__ == "__main__":

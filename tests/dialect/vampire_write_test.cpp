@@ -1,4 +1,5 @@
 // VAMPIRE's own formats as outputs: every mode, text and binary, on 1 to 5 ranks, read back.
+#include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -9,6 +10,7 @@
 #include "sluice/error.hpp"
 #include "support/faulty_storage.hpp"
 #include "support/local_transport.hpp"
+#include "support/recording_storage.hpp"
 
 namespace sluice::dialect::vampire {
 namespace {
@@ -265,6 +267,53 @@ TEST(VampireWrite, AMissingSpaceFailsOnEveryRankAndLeavesNoMeta) {
     });
     EXPECT_EQ(failures, 4);
     EXPECT_FALSE(memory->exists("run/spins-00000001.meta"));
+  }
+}
+
+TEST(VampireWrite, ALegacyHeaderNamesTheFilesOfAnyNumber) {
+  auto storage = storage::make_memory();
+  exec::run_local(2, 1, [&](exec::Transport& transport) {
+    SnapshotWriter writer(transport, storage, "run", materials, 3, {.mode = Mode::legacy});
+    writer.write_spins(123456789, meta_of(0), std::vector<double>(9, 0.5));
+  });
+  const auto lines = lines_of(text_of(*storage, "atoms-123456789.cfg"));
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), "atoms-00001-123456789.cfg"), 1);
+  EXPECT_TRUE(storage->exists("run/atoms-00001-123456789.cfg"));
+}
+
+TEST(VampireWrite, WhatIsDurableIsSyncedWithItsFolders) {
+  for (const Mode mode : {Mode::legacy, Mode::mpi_io, Mode::file_per_process}) {
+    for (const bool durable : {true, false}) {
+      const auto log = std::make_shared<storage::Log>();
+      const auto storage = std::make_shared<storage::RecordingStorage>(storage::make_memory(), log);
+      exec::run_local(2, 1, [&](exec::Transport& transport) {
+        write_all(transport, storage, {.mode = mode, .durable = durable});
+      });
+      // The last creation or rename in the folder comes before the last sync of it.
+      bool is_run_synced = false;
+      bool is_parent_synced = false;
+      for (const storage::Record& record : log->records()) {
+        if (record.call == storage::Call::create || record.call == storage::Call::rename) {
+          is_run_synced = false;
+        } else if (record.call == storage::Call::sync_directory) {
+          is_run_synced = is_run_synced || record.path.starts_with("run/");
+          is_parent_synced = is_parent_synced || record.path == "run";
+        }
+      }
+      EXPECT_EQ(is_run_synced, durable) << mode_name(mode);
+      EXPECT_EQ(is_parent_synced, durable) << mode_name(mode);
+    }
+  }
+}
+
+TEST(VampireWrite, ATextOfAMaterialThatEndsItsColumnIsRefused) {
+  for (const Material& material :
+       {Material{0, 1, "Fe\t9", "iron"}, Material{0, 1, "Fe", "iron\nNumber of coord files: 1"}}) {
+    auto storage = storage::make_memory();
+    exec::run_local(2, 1, [&](exec::Transport& transport) {
+      EXPECT_THROW(SnapshotWriter(transport, storage, "run", {material}, 5, {}), Error);
+    });
+    EXPECT_TRUE(storage->paths().empty());
   }
 }
 

@@ -45,6 +45,18 @@ bool says_text(Lines& lines) {
 
 }  // namespace
 
+void require_words(const std::vector<Material>& materials, const std::string& path) {
+  for (const Material& material : materials) {
+    for (const std::string* text : {&material.element, &material.name}) {
+      if (!model::is_one_line(*text) || text->find('\t') != std::string::npos) {
+        throw Error(Code::format, path + ": material " + std::to_string(material.id) +
+                                      " is called " + quoted(*text) +
+                                      ": a tab or the end of a line has no place in a text");
+      }
+    }
+  }
+}
+
 NonMagneticMeta parse_non_magnetic_meta(std::string_view text, const std::string& path) {
   Lines lines(text, path);
   NonMagneticMeta meta;

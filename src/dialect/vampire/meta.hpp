@@ -47,6 +47,10 @@ struct NonMagneticMeta {
   std::vector<std::string> files;
 };
 
+/// Error format where the element or the name of a material would end its column or its line in a
+/// text: it has a control character. `path` is only for messages.
+void require_words(const std::vector<Material>& materials, const std::string& path);
+
 /// `path` is only for messages.
 CoordinatesMeta parse_coordinates_meta(std::string_view text, const std::string& path);
 SpinsMeta parse_spins_meta(std::string_view text, const std::string& path);

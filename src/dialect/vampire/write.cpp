@@ -14,6 +14,7 @@
 #include "exec/transport/agree.hpp"
 #include "model/clock.hpp"
 #include "sluice/error.hpp"
+#include "storage/calls.hpp"
 
 namespace sluice::dialect::vampire {
 
@@ -142,10 +143,19 @@ SnapshotWriter::SnapshotWriter(exec::Transport& transport,
                                               std::to_string(sum) + " rows, there are " +
                                               std::to_string(atoms_) + " atoms");
     }
+    require_words(materials_, folder_);
     if (transport_.rank() == 0) {
-      storage_->make_folder(folder_);
+      make_folder();
     }
   });
+}
+
+void SnapshotWriter::make_folder() {
+  const bool is_there = storage_->exists(folder_);
+  storage_->make_folder(folder_);
+  if (options_.durable && !is_there) {
+    storage_->sync_directory(storage::folder_of(folder_ + "/."));
+  }
 }
 
 std::string SnapshotWriter::name(const std::string& stem, std::size_t file) const {
@@ -267,6 +277,9 @@ WriteCost SnapshotWriter::write_rows(const Rows& rows) {
   files.first_member = is_gathered && group > 0 ? last_of(group - 1) + 1 : is_gathered ? 0 : rank;
   files.durable = options_.durable;
   const RowSeconds seconds = write_row_files(transport_, *storage_, files, extents);
+  if (rows.meta.empty() && options_.durable) {  // no replace_meta() follows
+    exec::on_root(transport_, [&] { storage_->sync_directory(files.path(0)); });
+  }
   WriteCost cost;
   std::int64_t bytes = 0;
   for (const Extent& extent : extents) {
@@ -293,7 +306,7 @@ WriteCost SnapshotWriter::write_atoms(const std::string& stem, const Coordinates
   Rows rows;
   rows.stem = stem;
   rows.meta = is_legacy ? "" : stem + ".meta";
-  rows.header = is_legacy ? legacy_header(nullptr) : "";
+  rows.header = is_legacy ? legacy_header(stem, nullptr) : "";
   rows.bytes_per_row = row_bytes(Kind::coordinates);
   rows.append_text = [&](std::string& out, std::uint64_t i) {
     out += std::to_string(atoms.material[i]) + "\t" + std::to_string(atoms.category[i]);
@@ -342,7 +355,7 @@ WriteCost SnapshotWriter::write_spins(std::uint32_t index, SpinsMeta meta,
   rows.stem = (is_legacy ? "atoms-" : "spins-") + padded(index, 8);
   rows.meta = is_legacy ? "" : rows.stem + ".meta";
   meta.files = names(rows.stem);
-  rows.header = is_legacy ? legacy_header(&meta) : "";
+  rows.header = is_legacy ? legacy_header(rows.stem, &meta) : "";
   rows.bytes_per_row = row_bytes(Kind::spins);
   rows.append_text = [&](std::string& out, std::uint64_t i) {
     for (std::uint64_t axis = 0; axis < 3; ++axis) {
@@ -371,7 +384,7 @@ std::string SnapshotWriter::element_of(std::int32_t type) const {
   return "Ag";
 }
 
-std::string SnapshotWriter::legacy_header(const SpinsMeta* spins) const {
+std::string SnapshotWriter::legacy_header(const std::string& stem, const SpinsMeta* spins) const {
   const std::string rule = "#------------------------------------------------------\n";
   const auto numbers = [](std::initializer_list<double> values) {
     std::string out;
@@ -401,7 +414,6 @@ std::string SnapshotWriter::legacy_header(const SpinsMeta* spins) const {
     }
   }
   out += rule + "Number of spin files: " + std::to_string(rows_of_file_.size() - 1) + "\n";
-  const std::string stem = spins != nullptr ? spins->files[0].substr(0, 14) : "atoms-coords";
   for (std::size_t file = 1; file < rows_of_file_.size(); ++file) {
     out += name(stem, file) + "\n";
   }

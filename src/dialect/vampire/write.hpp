@@ -38,7 +38,7 @@ struct WriteOptions {
   Mode mode = Mode::file_per_node;
   bool text = false;    ///< legacy is always text
   int nodes = 1;        ///< file_per_node: files; clamped to the number of ranks
-  bool durable = true;  ///< everything is synced before the meta is written
+  bool durable = true;  ///< everything is synced: before the meta is written, where there is one
   /// If not empty: the number of rows in each file, whichever rank has them (their sum is that of
   /// all rows). Every rank then writes its own rows.
   std::vector<std::uint64_t> rows_of_file = {};
@@ -59,6 +59,7 @@ struct FilePart;
 class SnapshotWriter {
  public:
   /// This rank will pass `rows` rows every time. transport must outlive the object. Collective.
+  /// Error format: a text of a material would end its column or line.
   SnapshotWriter(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
                  const std::string& folder, std::vector<Material> materials, std::uint64_t rows,
                  WriteOptions options);
@@ -77,10 +78,12 @@ class SnapshotWriter {
   friend WriteCost write_non_magnetic(exec::Transport&, std::shared_ptr<storage::Storage>,
                                       const std::string&, const Coordinates&, WriteOptions);
   struct Rows;
+  void make_folder();
   std::string name(const std::string& stem, std::size_t file) const;
   std::vector<std::string> names(const std::string& stem) const;
   std::string element_of(std::int32_t type) const;
-  std::string legacy_header(const SpinsMeta* spins) const;
+  /// `spins`: nullptr in front of coordinates.
+  std::string legacy_header(const std::string& stem, const SpinsMeta* spins) const;
   std::string head(const Rows& rows, std::size_t file) const;
   /// On rank 0; nullptr: removes it. Collective.
   void replace_meta(const std::string& name, const std::string* text);
