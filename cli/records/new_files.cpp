@@ -4,6 +4,7 @@
 
 #include "exec/transport/agree.hpp"
 #include "sluice/error.hpp"
+#include "storage/calls.hpp"
 
 namespace sluice::cli {
 
@@ -12,6 +13,9 @@ NewFiles::NewFiles(const Context& context, std::string folder)
   const auto made = exec::on_root(context_.transport, [&] {
     const bool is_there = context_.storage.exists(folder_);
     context_.storage.make_folder(folder_);
+    if (!is_there) {
+      context_.storage.sync_directory(storage::folder_of(folder_ + "/."));
+    }
     return std::vector<std::byte>{std::byte{!is_there}};
   });
   is_own_folder_ = made[0] != std::byte{0};

@@ -75,10 +75,16 @@ void ParallelText::write(std::uint64_t at, const std::string& part) {
 }
 
 std::uint64_t ParallelText::close() {
-  file_.reset();
+  exec::together(context_.transport, [&] {
+    if (file_) {
+      named([&] { file_->sync(); });
+    }
+    file_.reset();
+  });
   exec::on_root(context_.transport, [&] {
     named([&] { context_.storage.rename_new(commit::building_path(path_), path_); });
     is_named_ = true;
+    context_.storage.sync_directory(path_);
   });
   return bytes_;
 }

@@ -31,7 +31,7 @@ class ParallelText {
   void append(std::uint64_t bytes, const Produce& produce);
   /// Collective. That of rank 0 alone.
   void append_once(const std::string& text) { append(context_.is_root() ? text : ""); }
-  /// Collective. Returns the bytes of the file.
+  /// Collective. The file is on the disk, and has its name. Returns its bytes.
   std::uint64_t close();
 
  private:

@@ -5,6 +5,7 @@ import filecmp
 import json
 import os
 import unittest
+import unittest.mock
 
 import h5py
 import numpy
@@ -241,6 +242,26 @@ class Texts(unittest.TestCase):
             self.assertEqual(told[-1], told[0])
         self.assertEqual([group["step"] for group in told[0]], list(range(6)))
         self.assertEqual(sum(told[0][-1]["density_nm3"]["1"]) * 8**3 / 10, 7)
+
+    def test_texts_and_folders_are_on_the_disk_when_they_have_their_names(self):
+        """The folder of what is new is synced, too."""
+        with h5py.File(new_path(), "w") as file:
+            file["material"] = numpy.ones((3, 2, 2), "u1")
+            model = file.filename
+        records = os.path.join(self.folder_of_texts()[0], "records")
+        template = os.path.join(os.path.dirname(records), "x.template")
+        self.assertEqual(sluice("convert", template, records).returncode, FINE)
+        for ranks in (0, 2):
+            for source, options, ending in ((model, (), ".model"), (records, ("--format", "lines"), "")):
+                target, log = new_path(ending), new_path(".log")
+                environment = {"LD_PRELOAD": os.environ["SLUICE_TOLD_SYNCS"], "SLUICE_SYNCS": log}
+                with unittest.mock.patch.dict(os.environ, environment):
+                    result = sluice("convert", source, target, *options, ranks=ranks)
+                self.assertEqual(result.returncode, FINE, result.stderr)
+                with open(log, encoding="utf-8") as file:
+                    synced = file.read().split("\n")
+                self.assertTrue([n for n in synced if n.startswith(target)], synced)
+                self.assertIn(os.path.dirname(target), synced)
 
     def test_states_that_are_damaged_late_leave_no_files(self):
         folder = new_path("")
