@@ -8,6 +8,7 @@
 #include <mutex>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "sluice/error.hpp"
 #include "storage/say.hpp"
@@ -144,6 +145,11 @@ ErrorHandler::ErrorHandler(const ErrorHandler& other) {
     set(other.current_);
   }
 }
+
+ErrorHandler::ErrorHandler(ErrorHandler&& other) noexcept
+    : is_placed_(std::exchange(other.is_placed_, false)),
+      place_(other.place_),
+      current_(other.current_) {}
 
 ErrorHandler::~ErrorHandler() {
   int is_finalized = 0;

@@ -80,6 +80,7 @@ class ErrorHandler {
   ErrorHandler() = default;
   /// A new file gets the handler of MPI_FILE_NULL.
   ErrorHandler(const ErrorHandler& other);
+  ErrorHandler(ErrorHandler&& other) noexcept;
   ErrorHandler& operator=(const ErrorHandler&) = delete;
   ~ErrorHandler();
 

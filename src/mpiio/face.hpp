@@ -60,8 +60,34 @@ inline Word call(const FunctionOfProgram& target, SLUICE_WORDS(Word)) {
   return reinterpret_cast<AnyFunction*>(target.function)(SLUICE_WORDS());
 }
 
-/// Calls `action` with the file of `handle`; a failure becomes an MPI error class, through the
-/// error handler of the file. `function`: the one that calls this.
+/// Whom a failure is told.
+struct Told {
+  ErrorHandler& handler;
+  MPI_File handle;
+  const char* path;
+  Printed* printed;  ///< null: each failure is printed
+};
+
+/// Calls `action`; a failure becomes an MPI error class, through an error handler. `function`: the
+/// one that calls this.
+template <class Action>
+int guarded(const Told& told, const char* function, Action&& action) noexcept {
+  try {
+    action();
+    return MPI_SUCCESS;
+  } catch (...) {
+    const Failure failure = failure_of_current(told.path);
+    if (told.printed == nullptr) {
+      failure.print();
+    } else {
+      told.printed->print_first(failure);
+    }
+    return told.handler.raise(told.handle, failure.error_class,
+                              {function, told.path, failure.text.c_str()});
+  }
+}
+
+/// The same with the file of `handle`, which hears of it.
 template <class Action>
 int on_file(MPI_File handle, Action&& action,
             const char* function = __builtin_FUNCTION()) noexcept {
@@ -69,31 +95,16 @@ int on_file(MPI_File handle, Action&& action,
   if (file == nullptr) {
     return default_handler().raise(handle, MPI_ERR_FILE, {function});
   }
-  try {
-    action(*file);
-    return MPI_SUCCESS;
-  } catch (...) {
-    const Failure failure = failure_of_current(file->path);
-    file->report.printed.print_first(failure);
-    return file->handler.raise(handle, failure.error_class,
-                               {function, file->path.c_str(), failure.text.c_str()});
-  }
+  return guarded({file->handler, handle, file->path.c_str(), &file->report.printed}, function,
+                 [&] { action(*file); });
 }
 
 /// The same without a file: the handler is that of MPI_FILE_NULL.
 template <class Action>
 int on_none(const char* path, Action&& action,
             const char* function = __builtin_FUNCTION()) noexcept {
-  try {
-    action();
-    return MPI_SUCCESS;
-  } catch (...) {
-    const char* const name = path == nullptr ? "" : path;
-    const Failure failure = failure_of_current(name);
-    failure.print();
-    return default_handler().raise(MPI_FILE_NULL, failure.error_class,
-                                   {function, name, failure.text.c_str()});
-  }
+  return guarded({default_handler(), MPI_FILE_NULL, path == nullptr ? "" : path, nullptr}, function,
+                 action);
 }
 
 }  // namespace sluice::mpiio

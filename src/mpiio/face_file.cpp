@@ -1,8 +1,11 @@
 // The functions of MPI-IO that move no bytes.
+#include <array>
+#include <climits>
 #include <cstdio>
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "mpiio/face.hpp"
 #include "mpiio/pending.hpp"
@@ -17,13 +20,17 @@ SLUICE_FACE(int, File_open,
 SLUICE_FACE_END
 
 SLUICE_FACE(int, File_close, (MPI_File * fh)) {
-  File* const file = file_of(*fh);
+  const MPI_File handle = *fh;
+  File* const file = file_of(handle);
   if (file == nullptr) {
-    return default_handler().raise(*fh, MPI_ERR_FILE, {__func__});
+    return default_handler().raise(handle, MPI_ERR_FILE, {__func__});
   }
   *fh = MPI_FILE_NULL;
-  const std::string path = file->path;
-  return on_none(path.c_str(), [&] { close_file(file); });
+  // What a failure needs of the file, which is gone then.
+  ErrorHandler handler(std::move(file->handler));
+  std::array<char, PATH_MAX> path{};  // no string, which may throw: the other ranks are closing
+  std::snprintf(path.data(), path.size(), "%s", file->path.c_str());
+  return guarded({handler, handle, path.data(), nullptr}, __func__, [&] { close_file(file); });
 }
 SLUICE_FACE_END
 

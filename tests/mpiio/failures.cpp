@@ -1,7 +1,7 @@
 // The same class of error on every rank, and no hang, whatever fails on one of them: the program
 // replaces the C library's pwrite, pread and close and makes them fail on the last rank only.
-// failures [fatal-open|fatal-read] FILE; exits with 1 where a class is another one. With a word
-// before the file a call fails whose error handler ends the program.
+// failures [fatal-open|fatal-read|fatal-close] FILE; exits with 1 where a class is another one.
+// With a word before the file a call fails whose error handler ends the program.
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -197,15 +197,31 @@ void check_splits(const std::string& name) {
   expect("close", MPI_File_close(&file), MPI_SUCCESS);
 }
 
-/// Some file systems say only at the close that there is no space.
+int handled = 0;
+MPI_File handled_file = MPI_FILE_NULL;
+void count_failure(MPI_File* file, int*, ...) {
+  ++handled;
+  handled_file = *file;
+}
+
+/// Some file systems say only at the close that there is no space. The handler is the file's.
 void check_closes(const char* name) {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPI_File_create_errhandler(count_failure, &handler);
   for (const auto& [number, right] :
        {std::pair{EDQUOT, MPI_ERR_NO_SPACE}, std::pair{EIO, MPI_ERR_IO}}) {
     MPI_File file = open_for_all(name);
+    const MPI_File opened = file;
+    MPI_File_set_errhandler(file, handler);
+    handled = 0;
     close_fails_with = rank == ranks - 1 ? number : 0;
     expect("close", MPI_File_close(&file), right);
     close_fails_with = 0;
+    const bool is_told = handled == 1 && handled_file == opened && file == MPI_FILE_NULL;
+    expect("the handler of a file that is closed", is_told ? MPI_SUCCESS : MPI_ERR_OTHER,
+           MPI_SUCCESS);
   }
+  MPI_Errhandler_free(&handler);
 }
 
 void check_opens(const std::string& name) {
@@ -268,6 +284,11 @@ void fail_fatally(std::string_view which, const std::string& name) {
   MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL,
                 &file);
   MPI_File_set_errhandler(file, MPI_ERRORS_ARE_FATAL);
+  if (which == "fatal-close") {
+    close_fails_with = rank == ranks - 1 ? EDQUOT : 0;
+    MPI_File_close(&file);
+    return;
+  }
   char byte = 0;
   MPI_File_read_at_all(file, 0, &byte, 1, MPI_CHAR, MPI_STATUS_IGNORE);
 }

@@ -96,7 +96,8 @@ class Programs(unittest.TestCase):
         """Where an error handler ends the program, the call and the file are named."""
         for abi in TESTED:
             for case, function in (("fatal-open", "MPI_File_open"),
-                                        ("fatal-read", "MPI_File_read_at_all")):
+                                   ("fatal-read", "MPI_File_read_at_all"),
+                                   ("fatal-close", "MPI_File_close")):
                 with self.subTest(abi=abi, case=case):
                     path = self.folder / case
                     words = launch.words(abi, 2, PROGRAMS / f"failures.{abi}", case, path,
