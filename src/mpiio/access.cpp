@@ -83,11 +83,11 @@ bool is_behind(const File& file, bool is_write) {
 
 /// One rank's bytes of a collective write, staged.
 std::int64_t stage_own(File& file, std::int64_t stream, const Memory& memory) {
-  file.behind->begin(memory.bytes());
-  if (memory.bytes() > 0) {
-    write_own(*file.behind, file.view, stream, memory);
-  }
-  file.behind->finish();
+  file.behind->stage(memory.bytes(), [&] {
+    if (memory.bytes() > 0) {
+      write_own(*file.behind, file.view, stream, memory);
+    }
+  });
   return memory.bytes();
 }
 
@@ -159,19 +159,18 @@ std::int64_t bytes_in_file(const File& file, std::int64_t stream, std::int64_t b
 
 void write_exchanged(File& file, std::int64_t stream, const Memory& memory, const Choice& choice,
                      const Domains& domains, bool on_node) {
-  Straight straight = file.straight();
-  const bool is_later = is_behind(file, true);
-  Sink& sink = is_later ? *file.behind : static_cast<Sink&>(straight);
-  if (is_later) {
-    file.behind->begin(domains.domain_bytes);
-  }
-  if (on_node) {
-    write_on_node(file.comm, sink, file.view, stream, memory, domains, file.node.windows);
+  const auto write_to = [&](Sink& sink) {
+    if (on_node) {
+      write_on_node(file.comm, sink, file.view, stream, memory, domains, file.node.windows);
+    } else {
+      write_together(file.comm, sink, file.view, stream, memory, domains, choice.ranges());
+    }
+  };
+  if (is_behind(file, true)) {
+    file.behind->stage(domains.domain_bytes, [&] { write_to(*file.behind); });
   } else {
-    write_together(file.comm, sink, file.view, stream, memory, domains, choice.ranges());
-  }
-  if (is_later) {
-    file.behind->finish();
+    Straight straight = file.straight();
+    write_to(straight);
   }
 }
 

@@ -82,12 +82,6 @@ Behind::~Behind() {
   Boards::all().remove(board_.get());
 }
 
-void Behind::begin(std::int64_t bytes) {
-  ++call_;
-  wanted_ = bytes;
-  current_.reset();  // of a call that failed
-}
-
 void Behind::write(std::uint64_t offset, std::span<const std::byte> bytes) {
   auto at = static_cast<std::int64_t>(offset);
   if (current_ && current_->is_far(at) && board_->pending() < spare_slots) {
@@ -109,12 +103,6 @@ void Behind::write(std::uint64_t offset, std::span<const std::byte> bytes) {
   }
 }
 
-void Behind::finish() {
-  if (current_) {
-    post();
-  }
-}
-
 void Behind::post() {
   const Run range = current_->range();
   staged_bytes_ += current_->bytes();
@@ -128,8 +116,8 @@ void Behind::post() {
   start();
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return board_->pending() < Board::slots; });
-  board_->post(range, call_);
   queue_.push_back(std::move(current_));
+  board_->post(range, call_);  // last: what is there will be written
   lock.unlock();
   changed_.notify_all();
 }

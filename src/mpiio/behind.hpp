@@ -31,18 +31,30 @@ class Behind final : public Sink {
   Behind(const Behind&) = delete;
   Behind& operator=(const Behind&) = delete;
 
-  /// A collective write of about `bytes` on this rank begins; write() and finish() belong to it.
-  void begin(std::int64_t bytes);
+  /// A collective write of about `bytes` on this rank: `work` stages them by write(). Then all is
+  /// told to the other ranks, and will be written. Where something throws, memory that nobody will
+  /// write goes back to the budget, for which other files may wait.
+  template <class Work>
+  void stage(std::int64_t bytes, Work&& work) {
+    ++call_;
+    wanted_ = bytes;
+    try {
+      work();
+      if (current_) {
+        post();
+      }
+    } catch (...) {
+      current_.reset();
+      throw;
+    }
+  }
   void write(std::uint64_t offset, std::span<const std::byte> bytes) override;
-  /// All that was staged is told to the other ranks, and will be written.
-  void finish();
 
   /// Until all of this rank is written.
   void wait_own();
   /// Throws the first failure of the thread since the last time.
   void rethrow();
   /// Of this rank, so far.
-
   std::int64_t staged_bytes() const { return staged_bytes_; }
   /// Seconds in which the thread wrote.
   double hidden_s();

@@ -24,6 +24,7 @@ namespace sluice::mpiio {
 namespace {
 
 constexpr double standard_timeout_s = 1800;
+constexpr std::int64_t any_call = std::numeric_limits<std::int64_t>::max();
 
 /// SLUICE_TIMEOUT_S; empty where that is no number.
 std::optional<double> read_timeout_s() {
@@ -39,8 +40,9 @@ std::optional<double> read_timeout_s() {
   return model::number_in<double>(word);
 }
 
-/// `says`: tells, once, that the setting is no number.
-double timeout_s(bool says = false) {
+}  // namespace
+
+double pending_timeout_s(bool says) {
   static const std::optional<double> asked_s = read_timeout_s();
   static std::atomic<bool> is_said{false};
   if (!asked_s && says && !is_said.exchange(true)) {
@@ -52,10 +54,6 @@ double timeout_s(bool says = false) {
   return limit_s > 0 ? limit_s : std::numeric_limits<double>::max();
 }
 
-constexpr std::int64_t any_call = std::numeric_limits<std::int64_t>::max();
-
-}  // namespace
-
 std::uint64_t Board::bytes_for(int ranks) {
   return static_cast<std::uint64_t>(ranks) * sizeof(Row);
 }
@@ -63,7 +61,7 @@ std::uint64_t Board::bytes_for(int ranks) {
 Board::Board(std::unique_ptr<storage::SharedMemory> memory, int ranks, int own_rank)
     : memory_(std::move(memory)), ranks_(ranks), own_(own_rank) {
   row(own_).process.store(::getpid());
-  timeout_s(own_ == 0);  // rank 0 says for all that the setting is wrong
+  pending_timeout_s(own_ == 0);  // rank 0 says for all that the setting is wrong
 }
 
 std::uint64_t Board::pending() const {
@@ -135,7 +133,7 @@ void Board::wait(int rank, std::uint64_t written) const {
       throw Error(Code::io, "rank " + std::to_string(rank) +
                                 " of the file has ended before it wrote what it had staged");
     }
-    if (model::now_s() - moved_s > timeout_s()) {
+    if (model::now_s() - moved_s > pending_timeout_s()) {
       throw Error(Code::timeout, "rank " + std::to_string(rank) +
                                      " of the file has not written what it staged within "
                                      "SLUICE_TIMEOUT_S");

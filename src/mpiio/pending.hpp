@@ -20,6 +20,9 @@
 
 namespace sluice::mpiio {
 
+/// SLUICE_TIMEOUT_S. `says`: tells, once, that the setting is no number.
+double pending_timeout_s(bool says = false);
+
 class Board {
  public:
   /// Ranges of a rank that can be pending at the same time.

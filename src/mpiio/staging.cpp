@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <sys/mman.h>
 
 #include "mpiio/memory.hpp"
+#include "mpiio/pending.hpp"
 #include "mpiio/settings.hpp"
+#include "sluice/error.hpp"
 
 namespace sluice::mpiio {
 
@@ -49,7 +52,7 @@ class Pool {
       if (held_bytes_ + bytes <= budget_bytes_) {
         break;
       }
-      given_back_.wait(lock);
+      wait(lock);
     }
     constexpr std::size_t huge_page_bytes = 2 << 20;
     const bool is_large = bytes == large_bytes;
@@ -73,6 +76,16 @@ class Pool {
   }
 
  private:
+  /// Until a thread has written something.
+  void wait(std::unique_lock<std::mutex>& lock) {
+    constexpr double longest_s = 1e8;  // no limit
+    const std::chrono::duration<double> limit(std::min(pending_timeout_s(), longest_s));
+    if (given_back_.wait_for(lock, limit) == std::cv_status::timeout) {
+      throw Error(Code::timeout,
+                  "nothing of what is staged was written within SLUICE_TIMEOUT_S, and "
+                  "SLUICE_MPIIO_BUDGET_MIB has no room for more");
+    }
+  }
   std::vector<std::byte*>& idle(std::size_t bytes) { return idle_[bytes == large_bytes ? 1 : 0]; }
 
   std::mutex mutex_;

@@ -1,8 +1,8 @@
 // Memory of staged bytes.
 //
 // Invariants: all jobs of a process together have at most the budget (SLUICE_MPIIO_BUDGET_MIB); who
-// wants more waits for writers' threads, and holds no job that nobody writes. Buffers are kept for
-// the next job.
+// wants more waits for writers' threads (SLUICE_TIMEOUT_S), and holds no job that nobody writes.
+// Buffers are kept for the next job.
 #pragma once
 
 #include <condition_variable>

@@ -1,5 +1,5 @@
 // What writing behind promises, called by its cases: behind CASE FILE; exits with 1 where a promise
-// is broken. The program stands before the C library's pwrite, to let it fail.
+// is broken. The program stands before the C library's pwrite and pthread_create, to let them fail.
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <fstream>
 #include <mpi.h>
+#include <pthread.h>
 #include <string>
 #include <sys/types.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 namespace {
 
 std::atomic<int> fails_with{0};
+std::atomic<bool> refuses_threads{false};
 std::atomic<int> writes_since_sync{0};
 std::atomic<int> syncs{0};
 int rank = 0;
@@ -210,6 +212,42 @@ void check_budget(const char* name) {
   std::fprintf(stderr, "rank %d: %d MiB more\n", rank, static_cast<int>(more));
 }
 
+constexpr int large_block = (4 << 20) - 8192;  // a job of it takes half the smallest budget
+
+int write_large(MPI_File file) {
+  const std::vector<char> bytes(large_block, 'l');
+  return MPI_File_write_at_all(file, MPI_Offset{rank} * large_block, bytes.data(), large_block,
+                               MPI_CHAR, MPI_STATUS_IGNORE);
+}
+
+/// What could not be written behind for want of a thread takes no memory of other files.
+void check_refused_threads(const std::string& name) {
+  MPI_File files[3];
+  for (int i = 0; i < 3; ++i) {
+    files[i] = open_for(MPI_COMM_WORLD, (name + std::to_string(i)).c_str());
+  }
+  refuses_threads = true;
+  for (int i = 0; i < 2; ++i) {
+    expect(write_large(files[i]) != MPI_SUCCESS, "a write without a thread");
+  }
+  refuses_threads = false;
+  expect_class("a write of another file", write_large(files[2]), MPI_SUCCESS);
+  for (MPI_File& file : files) {
+    expect_class("close", MPI_File_close(&file), MPI_SUCCESS);
+  }
+}
+
+/// Who waits for memory while nothing is written waits for SLUICE_TIMEOUT_S.
+void check_slow_storage(const char* name) {
+  MPI_File file = open_for(MPI_COMM_WORLD, name);
+  int result = MPI_SUCCESS;
+  for (int i = 0; i < 3 && result == MPI_SUCCESS; ++i) {
+    result = write_large(file);
+  }
+  expect_class("a wait for memory", result, MPI_ERR_IO);
+  expect_class("close", MPI_File_close(&file), MPI_SUCCESS);
+}
+
 /// A program that ends without closing its files, of which some cannot be written.
 [[noreturn]] void end_without_close(const std::string& name) {
   // Which of several comes first at the end is not known: more than one of either kind.
@@ -234,6 +272,13 @@ extern "C" {
 ssize_t pwrite(int fd, const void* from, size_t bytes, off_t at) {
   return write_or_fail("pwrite", fd, from, bytes, at);
 }
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*),
+                   void* argument) {
+  using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  return refuses_threads ? EAGAIN
+                         : reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"))(
+                               thread, attributes, run, argument);
+}
 ssize_t pwrite64(int fd, const void* from, size_t bytes, off_t at) {
   return write_or_fail("pwrite64", fd, from, bytes, at);
 }
@@ -257,6 +302,10 @@ int main(int argc, char** argv) {
     check_durability(argv[2]);
   } else if (which == "budget") {
     check_budget(argv[2]);
+  } else if (which == "threads") {
+    check_refused_threads(argv[2]);
+  } else if (which == "slow") {
+    check_slow_storage(argv[2]);
   } else if (which == "exit") {
     end_without_close(argv[2]);
   } else {

@@ -88,6 +88,17 @@ class Behind(unittest.TestCase):
         late = {"SLUICE_TEST_MPIIO_LATE_MS": "0-1"}
         run(TESTED[0], 2, "behind", "budget", self.file, SLUICE_MPIIO_BUDGET_MIB="16", **late)
 
+    def test_waits_for_memory(self):
+        """Nobody waits for memory of what is never written, nor without a limit."""
+        few = {"SLUICE_MPIIO_BUDGET_MIB": "8"}
+        for abi in TESTED:
+            with self.subTest(abi=abi):
+                run(abi, 2, "behind", "threads", self.file, SLUICE_TIMEOUT_S="10", **few)
+                late = {"SLUICE_TEST_MPIIO_LATE_MS": "2000-2000"}
+                done = run(abi, 2, "behind", "slow", self.file, SLUICE_TIMEOUT_S="0.2", **few,
+                           **late)
+                self.assertEqual(done.stderr.count("SLUICE_MPIIO_BUDGET_MIB has no room"), 1)
+
     def test_exit_without_close(self):
         for abi in TESTED:
             with self.subTest(abi=abi):
