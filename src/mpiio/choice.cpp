@@ -17,6 +17,8 @@ constexpr std::int64_t most_exchanged_bytes = std::int64_t{4} << 20;
 /// hardly any runs meet, and each window costs a round: a short range has few of them.
 constexpr std::int64_t most_window_for_one = 8;
 constexpr std::int64_t short_range_bytes = std::int64_t{64} << 20;
+/// Beyond this place in the file ranks move their own bytes: sums of domains could overflow.
+constexpr std::int64_t most_exchanged_place = std::int64_t{1} << 60;
 
 /// As MPI calls it: `later` becomes what both say together.
 void add_summaries(void* earlier, void* later, int* count, MPI_Datatype*) {
@@ -106,7 +108,7 @@ Choice::Choice(const File& file, bool is_write, const Summary& own, const Summar
   const bool must = may && file.hints.must_exchange(is_write);
   const std::int64_t below_bytes =
       std::clamp(file.hints.exchange().stripe_bytes, exchange_below_bytes, most_exchanged_bytes);
-  const std::int64_t range_bytes = all_.high - all_.low;
+  const std::int64_t range_bytes = all_.range().length;
   const bool is_dense = range_bytes / most_window_for_one <= all_.bytes ||
                         (is_write && range_bytes <= short_range_bytes);
   const bool may_help = may && mean_run() < below_bytes && is_dense;
@@ -121,8 +123,8 @@ Choice::Choice(const File& file, bool is_write, const Summary& own, const Summar
 std::int64_t Choice::mean_run() const { return all_.bytes / std::max<std::int64_t>(all_.runs, 1); }
 
 bool Choice::may_exchange(const File& file) const {
-  return all_.ranks > 1 && all_.high > all_.low && all_.is_ascending != 0 &&
-         !file.atomicity.is_on && file.hints.may_exchange(is_write_) &&
+  return all_.ranks > 1 && all_.high > all_.low && all_.high <= most_exchanged_place &&
+         all_.is_ascending != 0 && !file.atomicity.is_on && file.hints.may_exchange(is_write_) &&
          domains(file).has_countable_rounds();
 }
 

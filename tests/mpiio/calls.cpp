@@ -329,6 +329,27 @@ void check_far_apart() {
   MPI_File_close(&file);
 }
 
+/// Bytes at the last place of all files are written, or refused: on all ranks alike.
+void check_last_place() {
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "romio_cb_write", "enable");
+  MPI_File file = open(MPI_COMM_WORLD, MPI_MODE_RDWR | MPI_MODE_CREATE, info);
+  MPI_Info_free(&info);
+  MPI_File_set_size(file, 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  constexpr MPI_Offset last = std::numeric_limits<MPI_Offset>::max() - 4095;
+  const char byte = 'x';
+  const int result = MPI_File_write_at_all(file, rank == ranks - 1 ? last : rank, &byte, 1,
+                                           MPI_BYTE, MPI_STATUS_IGNORE);
+  MPI_Offset size = 0;
+  MPI_File_get_size(file, &size);
+  expect(result != MPI_SUCCESS || size == last + 1, "a byte at the last place was lost");
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_set_size(file, 0);
+  MPI_File_close(&file);
+}
+
 /// Offsets and counts whose bytes no offset of a file can express are refused, not wrapped.
 void check_beyond_all_files() {
   MPI_File file = open(MPI_COMM_WORLD, MPI_MODE_RDWR | MPI_MODE_CREATE);
@@ -411,6 +432,7 @@ int main(int argc, char** argv) {
   check_failed_requests();
   check_atomic();
   check_far_apart();
+  check_last_place();
   check_beyond_all_files();
 #if MPI_VERSION >= 4
   check_large_counts();

@@ -226,6 +226,8 @@ void check_all(const char* name) {
   check_blocks(file, 1000, 1, false, 0);
   what = "blocks against the order of the ranks";
   check_blocks(file, 1000, 1, true, 1);
+  what = "no bytes on any rank";
+  check_blocks(file, 1000, 0, false, 0);
   what = "long blocks";
   check_blocks(file, 128 << 10, 2, false, 0);
   MPI_File_close(&file);
