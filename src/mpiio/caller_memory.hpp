@@ -1,8 +1,8 @@
 // A program's buffer as bytes of the file's representation.
 //
 // Invariant: if the representation is that of memory nothing is copied here; for "external32" the
-// whole buffer is packed by MPI, and a read that ends early leaves the rest of the buffer
-// unchanged.
+// whole buffer is packed by MPI, and a read that ends early changes only the elements that have
+// come whole.
 #pragma once
 
 #include <memory>
@@ -21,14 +21,19 @@ class CallerMemory {
 
   const Memory& memory() const { return memory_; }
   /// After `bytes` of the memory were moved: the corresponding number of bytes of the program's
-  /// buffer. Unpacks what was read.
+  /// buffer, of "external32" in whole elements. Unpacks what was read.
   std::int64_t finish(const Call& call, std::int64_t bytes);
 
  private:
   void pack(const Call& call);
+  void unpack(const Call& call, MPI_Aint* position, std::byte* into, int count) const;
+  /// Of the copy of the type behind `copies`, of which `rest` packed bytes have come: the bytes of
+  /// whole elements in the program's buffer.
+  std::int64_t unpack_part(const Call& call, std::int64_t copies, std::int64_t rest);
 
   Memory memory_;
   std::shared_ptr<const Flat> type_;  ///< null: plain bytes
+  std::shared_ptr<const Flat> external_;
   std::unique_ptr<std::byte[]> packed_;
   std::int64_t packed_bytes_ = 0;
   std::int64_t native_bytes_ = 0;

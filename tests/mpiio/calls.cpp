@@ -1,6 +1,7 @@
 // The calls of MPI-IO that random accesses do not reach: representations, error handlers, hints,
 // groups, Fortran's handles, modes, large counts, short reads.
 // calls FILE; exits with 1 where something is wrong.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -67,6 +68,60 @@ void check_external32() {
   expect(std::strcmp(representation, "internal") == 0, "name of the representation");
   MPI_File_close(&file);
   expect(file == MPI_FILE_NULL, "a closed handle");
+}
+
+/// What ends early in "external32" counts whole elements, and leaves all others as they were. A
+/// long has four bytes there.
+void check_external32_ends() {
+  MPI_File_delete((name + std::to_string(rank)).c_str(), MPI_INFO_NULL);
+  MPI_File file = MPI_FILE_NULL;
+  MPI_File_open(MPI_COMM_SELF, (name + std::to_string(rank)).c_str(),
+                MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+  MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "external32", MPI_INFO_NULL);
+  MPI_Aint extent = 0;
+  MPI_File_get_type_extent(file, MPI_LONG, &extent);
+  expect(extent == 4, "the extent of a long in external32");
+  MPI_Status status{};
+  std::vector<int> ints(200);
+  for (int n = 2; n < 200; ++n) {
+    for (int k = n > 60 ? 1 : n - 1; k > 0; k = k > n / 2 ? n / 2 : k / 3) {
+      MPI_File_set_size(file, MPI_Offset{4} * k);
+      MPI_File_read_at(file, 0, ints.data(), n, MPI_INT, &status);
+      int count = -1;
+      MPI_Get_count(&status, MPI_INT, &count);
+      expect(count == k, "the count of a short read of external32");
+    }
+  }
+  MPI_File_set_size(file, 0);
+  const std::vector<long> written{5, -7, 9};
+  expect(MPI_File_write_at(file, 0, written.data(), 3, MPI_LONG, &status) == MPI_SUCCESS &&
+             elements_of(status, MPI_LONG) == 3,
+         "a write of longs in external32");
+  const long old = (1L << 40) + 1;
+  MPI_Datatype pairs = MPI_DATATYPE_NULL;  // of each four longs the first and the third
+  MPI_Type_vector(2, 1, 2, MPI_LONG, &pairs);
+  MPI_Datatype spread = MPI_DATATYPE_NULL;
+  MPI_Type_create_resized(pairs, 0, 4 * sizeof(long), &spread);
+  MPI_Type_commit(&spread);
+  for (const int bytes : {12, 10, 8, 7, 3, 0}) {
+    MPI_File_set_size(file, bytes);
+    std::vector<long> right(8, old);
+    std::copy_n(written.begin(), bytes / 4, right.begin());
+    std::vector<long> read(8, old);
+    MPI_File_read_at(file, 0, read.data(), 8, MPI_LONG, &status);
+    expect(read == right && elements_of(status, MPI_LONG) == bytes / 4, "a short read of longs");
+    read.assign(8, old);
+    right.assign(8, old);
+    for (int i = 0; i < bytes / 4; ++i) {
+      right[static_cast<std::size_t>(2 * i)] = written[static_cast<std::size_t>(i)];
+    }
+    MPI_File_read_at(file, 0, read.data(), 2, spread, &status);
+    expect(read == right && elements_of(status, spread) == bytes / 4,
+           "a short read of longs that are spread");
+  }
+  MPI_Type_free(&pairs);
+  MPI_Type_free(&spread);
+  MPI_File_close(&file);
 }
 
 /// The size of the file after four values, and where the values are.
@@ -424,6 +479,7 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   check_external32();
   check_external32_bounds();
+  check_external32_ends();
   check_handlers();
   MPI_Barrier(MPI_COMM_WORLD);
   check_hints();
