@@ -161,7 +161,8 @@ void write_exchanged(File& file, std::int64_t stream, const Memory& memory, cons
                      const Domains& domains, bool on_node) {
   const auto write_to = [&](Sink& sink) {
     if (on_node) {
-      write_on_node(file.comm, sink, file.view, stream, memory, domains, file.node.windows);
+      write_on_node(file.comm, sink, file.view, stream, memory, domains, choice.ranges(),
+                    file.node.windows);
     } else {
       write_together(file.comm, sink, file.view, stream, memory, domains, choice.ranges());
     }
@@ -185,7 +186,8 @@ std::int64_t exchange(File& file, bool is_write, std::int64_t stream, const Memo
     if (is_write) {
       write_exchanged(file, stream, memory, choice, domains, on_node);
     } else if (on_node) {
-      read_on_node(file.comm, straight, file.view, stream, memory, domains, file.node.windows);
+      read_on_node(file.comm, straight, file.view, stream, memory, domains, choice.ranges(),
+                   file.node.windows);
     } else {
       read_together(file.comm, straight, file.view, stream, memory, domains, choice.ranges());
     }

@@ -39,6 +39,42 @@ Run Domains::windows(int aggregator, int first, int last) const {
   return {from, std::clamp<std::int64_t>(end - from, 0, (last - first) * window_bytes)};
 }
 
+BusyRounds::BusyRounds(const Domains& domains, std::span<const Run> ranges) : domains_(domains) {
+  std::vector<Run> all(ranges.begin(), ranges.end());
+  std::sort(all.begin(), all.end(), [](const Run& a, const Run& b) { return a.offset < b.offset; });
+  for (const Run& range : all) {
+    if (range.length == 0) {
+      continue;
+    }
+    if (!ranges_.empty() && range.offset <= ranges_.back().end()) {
+      Run& last = ranges_.back();
+      last.length = std::max(last.end(), range.end()) - last.offset;
+    } else {
+      ranges_.push_back(range);
+    }
+  }
+}
+
+std::int64_t BusyRounds::first_in(const Run& run) const {
+  const auto found =
+      std::upper_bound(ranges_.begin(), ranges_.end(), run.offset,
+                       [](std::int64_t place, const Run& range) { return place < range.end(); });
+  return found == ranges_.end() ? run.end()
+                                : std::min(std::max(found->offset, run.offset), run.end());
+}
+
+int BusyRounds::next(int round) const {
+  const int rounds = domains_.rounds();
+  int first = rounds;
+  for (int i = 0; i < domains_.aggregators; ++i) {
+    const Run rest = domains_.windows(i, round, first);
+    if (const std::int64_t place = first_in(rest); place < rest.end()) {
+      first = round + static_cast<int>((place - rest.offset) / domains_.window_bytes);
+    }
+  }
+  return first;
+}
+
 Domains make_domains(const Run& range, const Load& load, int ranks, const ExchangeHints& hints) {
   Domains domains;
   // Whole stripes, where somebody says how long these are: no two ranks write in one.

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "mpiio/hints.hpp"
 #include "mpiio/runs.hpp"
@@ -28,6 +30,25 @@ struct Domains {
   Run window(int aggregator, int round) const { return windows(aggregator, round, round + 1); }
   /// Those of the rounds from `first` up to `last` together.
   Run windows(int aggregator, int first, int last) const;
+};
+
+/// The rounds in which a rank may have bytes. The same on all ranks.
+class BusyRounds {
+ public:
+  /// `ranges`: of each rank, from its first byte to its last.
+  BusyRounds(const Domains& domains, std::span<const Run> ranges);
+
+  /// The first one from `round` on; domains.rounds() if there is none.
+  int next(int round) const;
+  /// Does any range meet the window?
+  bool meets(const Run& window) const { return first_in(window) < window.end(); }
+
+ private:
+  /// The first place of `run` that is in a range, or its end.
+  std::int64_t first_in(const Run& run) const;
+
+  const Domains& domains_;
+  std::vector<Run> ranges_;  ///< ascending, apart from each other
 };
 
 /// What limits the size of the windows.

@@ -26,12 +26,13 @@ std::int64_t stride_of(std::int64_t window_bytes) {
 class NodeRounds {
  public:
   NodeRounds(MPI_Comm comm, const View& view, std::int64_t stream, const Memory& memory,
-             const Domains& domains, const SharedWindows& windows)
+             const Domains& domains, std::span<const Run> ranges, const SharedWindows& windows)
       : comm_(comm),
         view_(view),
         stream_(stream),
         memory_(memory),
         domains_(domains),
+        busy_(domains, ranges),
         windows_(windows) {
     int rank = 0;
     check(mpi.Comm_rank(comm, &rank), "asking for the rank");
@@ -41,32 +42,42 @@ class NodeRounds {
   }
 
   void write(Sink& sink) {
-    for (int round = 0; round < domains_.rounds(); ++round) {
-      kept_.run([&] { fill(round); });
+    in_rounds([&](int round, int half) {
+      kept_.run([&] { fill(round, half); });
       check(mpi.Barrier(comm_), "waiting for each other");
       if (own_ >= 0) {
-        kept_.run([&] { write_window(round, sink); });
-        clear(round);
+        kept_.run([&] { write_window(round, half, sink); });
+        clear(half);
       }
-    }
+    });
     // Nobody begins another exchange while a window is written.
     check(mpi.Barrier(comm_), "waiting for each other");
     kept_.rethrow();
   }
 
   void read(Straight& file) {
-    for (int round = 0; round < domains_.rounds(); ++round) {
+    in_rounds([&](int round, int half) {
       if (own_ >= 0) {
-        kept_.run([&] { read_window(round, file); });
+        kept_.run([&] { read_window(round, half, file); });
       }
       check(mpi.Barrier(comm_), "waiting for each other");
-      kept_.run([&] { take(round); });
-    }
+      kept_.run([&] { take(round, half); });
+    });
     check(mpi.Barrier(comm_), "waiting for each other");
     kept_.rethrow();
   }
 
  private:
+  /// Calls `work` with a round in which a rank may have bytes, and the half of the windows for it.
+  template <class Work>
+  void in_rounds(Work&& work) const {
+    int half = 0;
+    for (int round = busy_.next(0); round < domains_.rounds(); round = busy_.next(round + 1)) {
+      work(round, half);
+      half = 1 - half;
+    }
+  }
+
   /// Calls `move` with the place in the window, the run's length, and where in memory it is.
   template <class Move>
   void each_run(const Run& window, Move&& move) const {
@@ -79,11 +90,11 @@ class NodeRounds {
     }
   }
 
-  void fill(int round) const {
+  void fill(int round, int half) const {
     const bool is_contiguous = memory_.is_contiguous();
     for (int i = 0; i < domains_.aggregators; ++i) {
-      std::byte* const into = windows_.bytes(i, round % 2);
-      std::uint64_t* const bits = windows_.bits(i, round % 2);
+      std::byte* const into = windows_.bytes(i, half);
+      std::uint64_t* const bits = windows_.bits(i, half);
       each_run(domains_.window(i, round),
                [&](std::int64_t place, std::int64_t length, std::int64_t at) {
                  if (is_contiguous) {
@@ -96,10 +107,10 @@ class NodeRounds {
     }
   }
 
-  void take(int round) const {
+  void take(int round, int half) const {
     const bool is_contiguous = memory_.is_contiguous();
     for (int i = 0; i < domains_.aggregators; ++i) {
-      const std::byte* const from = windows_.bytes(i, round % 2);
+      const std::byte* const from = windows_.bytes(i, half);
       each_run(domains_.window(i, round),
                [&](std::int64_t place, std::int64_t length, std::int64_t at) {
                  if (is_contiguous) {
@@ -111,10 +122,10 @@ class NodeRounds {
     }
   }
 
-  void write_window(int round, Sink& sink) const {
+  void write_window(int round, int half, Sink& sink) const {
     const Run window = domains_.window(own_, round);
-    const std::byte* const bytes = windows_.bytes(own_, round % 2);
-    const std::uint64_t* const bits = windows_.bits(own_, round % 2);
+    const std::byte* const bytes = windows_.bytes(own_, half);
+    const std::uint64_t* const bits = windows_.bits(own_, half);
     const std::uint64_t end = size_of(window.length);
     std::uint64_t first = model::find_bit(bits, true, 0, end);
     while (first < end) {
@@ -124,14 +135,17 @@ class NodeRounds {
     }
   }
 
-  void clear(int round) const {
+  void clear(int half) const {
     const std::uint64_t words =
         (size_of(domains_.window_bytes) + model::word_bits - 1) / model::word_bits;
-    std::memset(windows_.bits(own_, round % 2), 0, words * sizeof(std::uint64_t));
+    std::memset(windows_.bits(own_, half), 0, words * sizeof(std::uint64_t));
   }
 
-  void read_window(int round, Straight& file) const {
-    mpiio::read_window(domains_.window(own_, round), windows_.bytes(own_, round % 2), file);
+  void read_window(int round, int half, Straight& file) const {
+    const Run window = domains_.window(own_, round);
+    if (busy_.meets(window)) {
+      mpiio::read_window(window, windows_.bytes(own_, half), file);
+    }
   }
 
   MPI_Comm comm_;
@@ -139,6 +153,7 @@ class NodeRounds {
   const std::int64_t stream_;
   const Memory& memory_;
   const Domains& domains_;
+  const BusyRounds busy_;
   const SharedWindows& windows_;
   int own_ = -1;  ///< which aggregator this rank is
   Kept kept_;
@@ -270,15 +285,17 @@ std::uint64_t* SharedWindows::bits(int aggregator, int half) const {
 }
 
 void write_on_node(MPI_Comm comm, Sink& sink, const View& view, std::int64_t stream,
-                   const Memory& memory, const Domains& domains, SharedWindows& windows) {
+                   const Memory& memory, const Domains& domains, std::span<const Run> ranges,
+                   SharedWindows& windows) {
   windows.set_dirty(true);
-  NodeRounds(comm, view, stream, memory, domains, windows).write(sink);
+  NodeRounds(comm, view, stream, memory, domains, ranges, windows).write(sink);
   windows.set_dirty(false);
 }
 
 void read_on_node(MPI_Comm comm, Straight& file, const View& view, std::int64_t stream,
-                  const Memory& memory, const Domains& domains, const SharedWindows& windows) {
-  NodeRounds(comm, view, stream, memory, domains, windows).read(file);
+                  const Memory& memory, const Domains& domains, std::span<const Run> ranges,
+                  const SharedWindows& windows) {
+  NodeRounds(comm, view, stream, memory, domains, ranges, windows).read(file);
 }
 
 }  // namespace sluice::mpiio

@@ -2,12 +2,14 @@
 // out of windows in memory that all share, and nothing is sent.
 //
 // Invariants: an aggregator has two windows, so that one is filled while the other is written; a
-// round ends with a barrier, and a window is used again two rounds later. What is covered is a bit
+// round ends with a barrier, and a window is used again two rounds later; rounds in which no rank
+// has bytes are left out, alike on all ranks. What is covered is a bit
 // for each byte: holes are not written. Every rank takes part in every round, whatever has failed.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "mpiio/domains.hpp"
 #include "mpiio/memory.hpp"
@@ -62,8 +64,10 @@ class SharedWindows {
 
 /// As write_together() and read_together(), through prepared windows.
 void write_on_node(MPI_Comm comm, Sink& sink, const View& view, std::int64_t stream,
-                   const Memory& memory, const Domains& domains, SharedWindows& windows);
+                   const Memory& memory, const Domains& domains, std::span<const Run> ranges,
+                   SharedWindows& windows);
 void read_on_node(MPI_Comm comm, Straight& file, const View& view, std::int64_t stream,
-                  const Memory& memory, const Domains& domains, const SharedWindows& windows);
+                  const Memory& memory, const Domains& domains, std::span<const Run> ranges,
+                  const SharedWindows& windows);
 
 }  // namespace sluice::mpiio

@@ -98,6 +98,7 @@ class Rounds {
         stream_(stream),
         memory_(memory),
         domains_(domains),
+        busy_(domains, ranges),
         announcements_(comm, domains, ranges),
         shares_(static_cast<std::size_t>(domains.aggregators)),
         sends_(comm) {}
@@ -129,8 +130,9 @@ class Rounds {
   void in_rounds(Work&& work) {
     const int rounds = domains_.rounds();
     const int most = announcements_.most_rounds();
-    for (int first = 0; first < rounds; first += most) {
-      const int last = std::min(rounds, first + most);
+    int last = 0;
+    for (int first = busy_.next(0); first < rounds; first = busy_.next(last)) {
+      last = std::min(rounds - first, most) + first;
       announcements_.exchange(first, last, view_, {stream_, memory_.bytes()});
       for (int round = first; round < last; ++round) {
         for (const int i : announcements_.aggregators()) {
@@ -332,6 +334,7 @@ class Rounds {
   const std::int64_t stream_;
   const Memory& memory_;
   const Domains& domains_;
+  const BusyRounds busy_;
   Announcements announcements_;
   std::vector<Share> shares_;
   Requests sends_;

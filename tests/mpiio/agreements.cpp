@@ -4,8 +4,10 @@
 #include <barrier>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <dlfcn.h>
+#include <fstream>
 #include <mpi.h>
 #include <string>
 #include <sys/stat.h>
@@ -311,6 +313,37 @@ void check_threads() {
   MPI_File_close(&file);
 }
 
+/// What this process has read so far.
+std::int64_t read_bytes() {
+  std::ifstream file("/proc/self/io");
+  std::string word;
+  std::int64_t bytes = 0;
+  file >> word >> bytes;
+  return word == "rchar:" ? bytes : 0;
+}
+
+/// A few bytes far from each other, exchanged because a hint says so: nobody reads what is between.
+void check_sparse() {
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "romio_cb_write", "enable");
+  MPI_Info_set(info, "romio_cb_read", "enable");
+  MPI_File file = open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, info);
+  MPI_Info_free(&info);
+  const MPI_Offset own = MPI_Offset{rank} << 30;
+  for (char value = 'a'; value < 'e'; ++value) {
+    expect(MPI_File_write_at_all(file, own, &value, 1, MPI_CHAR, MPI_STATUS_IGNORE) == MPI_SUCCESS,
+           "a write of few bytes");
+    const std::int64_t before = read_bytes();
+    char back = 0;
+    expect(MPI_File_read_at_all(file, own, &back, 1, MPI_CHAR, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+               back == value,
+           "a read of few bytes");
+    expect(read_bytes() - before < (std::int64_t{100} << 20), "what is between was read");
+  }
+  MPI_File_close(&file);
+}
+
 }  // namespace
 
 // In front of the C library's: a file system that cannot reserve, and is slow at the other call.
@@ -348,6 +381,8 @@ int main(int argc, char** argv) {
     check_shared_pointer();
   } else if (which == "reserving") {
     check_reserving();
+  } else if (which == "sparse") {
+    check_sparse();
   } else if (which == "paths") {
     check_paths();
   } else if (which == "threads" && threads == MPI_THREAD_MULTIPLE) {

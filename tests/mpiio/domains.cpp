@@ -75,6 +75,32 @@ void check_sizes(std::int64_t most_scattered, bool is_one_node, std::int64_t rou
          "another size of the rounds", range, 0);
 }
 
+/// Rounds in which no rank has a byte are left out, and no others.
+void check_busy_rounds(const Run& range, const std::vector<Run>& ranges, std::int64_t stripe_bytes,
+                       int least_left_out) {
+  const Domains domains = sluice::mpiio::make_domains(
+      range, {run_bytes, 0, true}, 8,
+      {.aggregators = 3, .window_bytes = mib, .stripe_bytes = stripe_bytes});
+  const sluice::mpiio::BusyRounds busy(domains, ranges);
+  int left_out = 0;
+  int next = domains.rounds();
+  for (int round = domains.rounds(); round >= 0; --round) {
+    bool is_busy = false;
+    for (int i = 0; i < domains.aggregators && round < domains.rounds(); ++i) {
+      const Run window = domains.window(i, round);
+      const bool is_met = std::any_of(ranges.begin(), ranges.end(), [&](const Run& one) {
+        return std::max(window.offset, one.offset) < std::min(window.end(), one.end());
+      });
+      expect(busy.meets(window) == is_met, "a window with bytes", window, stripe_bytes);
+      is_busy = is_busy || is_met;
+    }
+    next = is_busy ? round : next;
+    left_out += is_busy ? 0 : 1;
+    expect(busy.next(round) == next, "another round with bytes", range, stripe_bytes);
+  }
+  expect(left_out > least_left_out, "no rounds are left out", range, stripe_bytes);
+}
+
 }  // namespace
 
 int main() {
@@ -82,6 +108,12 @@ int main() {
   check_sizes(32 * mib, false, 128 * mib);
   check_sizes(33 * mib, false, 32 * mib);
   check_sizes(0, true, 32 * mib);
+  const Run whole{17, 600 * mib};
+  check_busy_rounds(whole, {whole, {}, {100 * mib, 5}}, 0, 0);
+  check_busy_rounds(whole, {{17, 8}, {}, {300 * mib, 8}, {17 + 600 * mib - 1, 1}}, 0, 100);
+  check_busy_rounds(whole, {{300 * mib, 2 * mib}, {17, 1}, {301 * mib, 3 * mib}}, 0, 100);
+  const Run short_in_stripe{700 * mib, 2 * mib};
+  check_busy_rounds(short_in_stripe, {short_in_stripe}, 1024 * mib, 500);
   for (const std::int64_t stripe : {std::int64_t{0}, mib / 16, mib, 3 * mib, 5 * mib, 64 * mib}) {
     for (const int aggregators : {0, 1, 4, 7}) {
       for (const std::int64_t window : {std::int64_t{0}, mib / 2, 10 * mib}) {

@@ -169,7 +169,8 @@ class Programs(unittest.TestCase):
     def test_agreements(self):
         for abi in TESTED:
             for case, ranks in (("groups", 4), ("hints", 3), ("paths", 3), ("pointer", 1),
-                                ("pointer", 3), ("reserving", 2), ("threads", 1)):
+                                ("pointer", 3), ("reserving", 2), ("sparse", 3),
+                                ("threads", 1)):
                 with self.subTest(abi=abi, case=case, ranks=ranks):
                     run(abi, ranks, "agreements", case, self.folder / "agreed.dat",
                         preload=library(abi))
