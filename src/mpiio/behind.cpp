@@ -156,9 +156,9 @@ void Behind::write_job(const StagedJob& job) {
   std::exception_ptr failure;
   try {
     const Stopwatch watch(&seconds);
-    for (const StagedJob::Piece& piece : job.pieces()) {
+    job.each_piece([&](const StagedJob::Piece& piece) {
       storage_->write(static_cast<std::uint64_t>(piece.run.offset), job.bytes_of(piece));
-    }
+    });
   } catch (...) {
     failure = std::current_exception();
   }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 #include <sys/mman.h>
+#include <vector>
 
 #include "mpiio/memory.hpp"
 #include "mpiio/pending.hpp"
@@ -115,23 +116,26 @@ StagedJob::StagedJob(std::int64_t bytes)
 StagedJob::~StagedJob() { Pool::all().give_back(memory_, capacity_); }
 
 std::size_t StagedJob::add(std::int64_t offset, std::span<const std::byte> bytes) {
-  const bool follows = !pieces_.empty() && pieces_.back().run.end() == offset;
+  const bool is_first = pieces_ == 0;
+  const bool follows = !is_first && piece(pieces_ - 1).run.end() == offset;
   std::size_t at = used_;
-  if (!follows && (pieces_.empty() || bytes.size() >= direct_bytes)) {
+  if (!follows && (is_first || bytes.size() >= direct_bytes)) {
     const std::size_t within = static_cast<std::size_t>(offset) % alignment_bytes;
     at += (within + alignment_bytes - used_ % alignment_bytes) % alignment_bytes;
   }
-  const std::size_t taken = at >= capacity_ ? 0 : std::min(bytes.size(), capacity_ - at);
+  const std::size_t room = capacity_ - (pieces_ + (follows ? 0 : 1)) * sizeof(Piece);
+  const std::size_t taken = at >= room ? 0 : std::min(bytes.size(), room - at);
   if (taken == 0) {
     return 0;
   }
   std::memcpy(memory_ + at, bytes.data(), taken);
   const auto length = static_cast<std::int64_t>(taken);
   if (follows) {
-    pieces_.back().run.length += length;
+    piece(pieces_ - 1).run.length += length;
   } else {
-    first_ = pieces_.empty() ? offset : std::min(first_, offset);
-    pieces_.push_back({{offset, length}, at});
+    first_ = is_first ? offset : std::min(first_, offset);
+    new (&piece(pieces_)) Piece{{offset, length}, at};
+    ++pieces_;
   }
   last_ = std::max(last_, offset + length);
   bytes_ += length;
@@ -140,7 +144,7 @@ std::size_t StagedJob::add(std::int64_t offset, std::span<const std::byte> bytes
 }
 
 bool StagedJob::is_far(std::int64_t offset) const {
-  return !pieces_.empty() && (offset > last_ + far_bytes || offset < first_ - far_bytes);
+  return pieces_ > 0 && (offset > last_ + far_bytes || offset < first_ - far_bytes);
 }
 
 }  // namespace sluice::mpiio

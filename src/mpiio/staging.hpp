@@ -1,8 +1,8 @@
 // Memory of staged bytes.
 //
-// Invariants: all jobs of a process together have at most the budget (SLUICE_MPIIO_BUDGET_MIB); who
-// wants more waits for writers' threads (SLUICE_TIMEOUT_S), and holds no job that nobody writes.
-// Buffers are kept for the next job.
+// Invariants: all jobs of a process together, their bytes and where these belong, have at most the
+// budget (SLUICE_MPIIO_BUDGET_MIB); who wants more waits for writers' threads (SLUICE_TIMEOUT_S),
+// and holds no job that nobody writes. Buffers are kept for the next job.
 #pragma once
 
 #include <condition_variable>
@@ -11,7 +11,6 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <vector>
 
 #include "mpiio/runs.hpp"
 
@@ -31,12 +30,17 @@ class StagedJob {
   StagedJob(const StagedJob&) = delete;
   StagedJob& operator=(const StagedJob&) = delete;
 
-  bool is_empty() const { return pieces_.empty(); }
   /// Takes as many bytes as there is room for, and returns how many.
   std::size_t add(std::int64_t offset, std::span<const std::byte> bytes);
   /// Would a piece at `offset` make the range of this much longer than its bytes?
   bool is_far(std::int64_t offset) const;
-  const std::vector<Piece>& pieces() const { return pieces_; }
+  /// Calls `work` with each piece, in the order in which they came.
+  template <class Work>
+  void each_piece(Work&& work) const {
+    for (std::size_t i = 0; i < pieces_; ++i) {
+      work(piece(i));
+    }
+  }
   std::span<const std::byte> bytes_of(const Piece& piece) const {
     return {memory_ + piece.at, static_cast<std::size_t>(piece.run.length)};
   }
@@ -45,10 +49,15 @@ class StagedJob {
   std::int64_t bytes() const { return bytes_; }
 
  private:
+  /// They lie at the end of the memory, the first one last: the budget counts them too.
+  Piece& piece(std::size_t i) const {
+    return reinterpret_cast<Piece*>(memory_ + capacity_)[-1 - static_cast<std::ptrdiff_t>(i)];
+  }
+
   std::byte* memory_;
   std::size_t capacity_;
-  std::size_t used_ = 0;
-  std::vector<Piece> pieces_;
+  std::size_t used_ = 0;    ///< by bytes
+  std::size_t pieces_ = 0;  ///< their number
   std::int64_t first_ = 0;
   std::int64_t last_ = 0;
   std::int64_t bytes_ = 0;

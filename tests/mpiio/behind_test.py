@@ -87,6 +87,7 @@ class Behind(unittest.TestCase):
     def test_budget(self):
         late = {"SLUICE_TEST_MPIIO_LATE_MS": "0-1"}
         run(TESTED[0], 2, "behind", "budget", self.file, SLUICE_MPIIO_BUDGET_MIB="16", **late)
+        run(TESTED[0], 1, "behind", "short", self.file, SLUICE_MPIIO_BUDGET_MIB="8", **late)
 
     def test_waits_for_memory(self):
         """Nobody waits for memory of what is never written, nor without a limit."""
