@@ -18,10 +18,9 @@ int lock_descriptor(int fd, short type, const ByteRange& range) {
   lock.l_start = static_cast<off_t>(range.offset);
   lock.l_len = static_cast<off_t>(range.length);
   int result = -1;
-  for (int tries = 0; tries < max_idle_calls; ++tries) {
+  do {  // as often as signals come: who waits for a lock makes no progress until it is free
     result = ::fcntl(fd, F_OFD_SETLKW, &lock);
-    if (result == 0 || errno != EINTR) break;
-  }
+  } while (result != 0 && errno == EINTR);
   return result;
 }
 

@@ -2,11 +2,13 @@
 // the whole file, changes the file after a while, and ends. What waits for it is seen by that.
 // locks FILE, on two ranks; exits with 1 where something is wrong.
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <mpi.h>
 #include <string>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -103,6 +105,24 @@ void check_alone(MPI_File file) {
   expect(rank != 0 || size == all_bytes + 1000, "a size did not wait for the lock");
 }
 
+/// Signals that do not restart calls, as of a profiler, at each 100 us.
+void check_interrupted(MPI_File file) {
+  struct sigaction action {};
+  action.sa_handler = [](int) {};
+  sigaction(SIGALRM, &action, nullptr);
+  const std::vector<char> mine = filled(all_bytes, 'i');
+  int result = MPI_SUCCESS;
+  beside_other('o', all_bytes, false, [&] {
+    const itimerval often{{0, 100}, {0, 100}};
+    const itimerval never{};
+    setitimer(ITIMER_REAL, &often, nullptr);
+    result = MPI_File_write_at(file, 0, mine.data(), all_bytes, MPI_CHAR, MPI_STATUS_IGNORE);
+    setitimer(ITIMER_REAL, &never, nullptr);
+  });
+  expect(result == MPI_SUCCESS, "signals ended a wait for the lock");
+  expect(rank != 0 || content() == mine, "a write with signals did not wait for the lock");
+}
+
 /// By rank 0, for both.
 void check_exchanged(MPI_File file) {
   const std::vector<char> mine = filled(own_bytes, static_cast<char>('0' + rank));
@@ -136,6 +156,7 @@ int main(int argc, char** argv) {
   MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file);
   MPI_Info_free(&info);
   check_alone(file);
+  check_interrupted(file);
   MPI_Datatype rows = MPI_DATATYPE_NULL;
   MPI_Type_vector(pieces, piece, 2 * piece, MPI_BYTE, &rows);
   MPI_Type_commit(&rows);
