@@ -1,6 +1,6 @@
 """Datasets of which another program has changed the shape or the type: those that Sluice keeps for
-itself, and steps with a dataset of their own. An error says so, and nothing is read or written beyond
-what there is."""
+itself, and steps with a dataset of their own. An error says so, and nothing is read or written
+beyond what there is."""
 
 import os
 import re

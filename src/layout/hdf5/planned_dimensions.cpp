@@ -67,6 +67,11 @@ void PlannedDimensions::make_scale(const netcdf4::Use& use) {
   }
 }
 
+bool PlannedDimensions::is_name_of_another(const netcdf4::Use& use) const {
+  return !scales_.has(use.name) && !(use.unlimited && has_time_) && !variables_.has(use.name) &&
+         has_link(file_.id(), use.name);
+}
+
 void PlannedDimensions::attach(std::uint32_t variable) {
   const Profile profile = file_.profile();
   const model::Definition& definition = variables_.definition(variable);
@@ -75,7 +80,10 @@ void PlannedDimensions::attach(std::uint32_t variable) {
     return;
   }
   const std::vector<netcdf4::Use> uses = uses_of(profile, definition);
-  if (!may_have_scales(profile, uses, variables_.definitions(), scales_, has_time_)) {
+  if (!may_have_scales(profile, uses, variables_.definitions(), scales_, has_time_) ||
+      (!is_netcdf() && std::any_of(uses.begin(), uses.end(), [&](const netcdf4::Use& use) {
+        return is_name_of_another(use);
+      }))) {
     return;
   }
   std::vector<std::string> names;

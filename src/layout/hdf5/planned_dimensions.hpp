@@ -44,6 +44,9 @@ class PlannedDimensions {
   /// Does the time of a step go to the library's own `time`?
   bool keeps_time(double time) const;
   void make_time();
+  /// Is the name of a dimension without a scale that of another object: a group, or what another
+  /// program has put there?
+  bool is_name_of_another(const netcdf4::Use& use) const;
   /// Attaches scales to the dimensions of a variable that was just created.
   void attach(std::uint32_t variable);
   void make_scale(const netcdf4::Use& use);
