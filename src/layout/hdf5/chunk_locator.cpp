@@ -131,8 +131,10 @@ void ChunkLocator::visit_chunks(std::uint32_t variable, std::uint64_t step, cons
   if (found >= 0 && datasets_.ends_before(found, variable, step)) {
     return;
   }
-  // Only the address and the size of a chunk are recorded: nothing is read into it.
-  void* placeholder = state_.placeholder.reserve(most_bytes);
+  // Only the address and the size of a chunk are recorded: nothing is read into it, and the driver
+  // knows it by its beginning. An encoded chunk may be longer, as far as the index says.
+  const std::uint64_t decoded_bytes = stored.tile.volume() * definition.type.bytes;
+  void* placeholder = state_.placeholder.reserve(std::min(most_bytes, decoded_bytes));
   for_each_piece(definition.shape, stored.tile, *of_dataset, [&](const Piece& piece) {
     const Dims start = tile_box(definition.shape, stored.tile, piece.tile_index).start;
     std::array<hsize_t, model::max_rank> at{};
