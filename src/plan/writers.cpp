@@ -40,7 +40,8 @@ int node_of(const Topology& topology, int rank) {
 }
 
 /// Writer i is on node i mod nodes; the writers of a node are spread evenly over its ranks.
-std::vector<int> one_a_node(const Topology& topology, int writers) {
+/// `is_default`: nobody asked for this many, and a node with fewer ranks has as many.
+std::vector<int> one_a_node(const Topology& topology, int writers, bool is_default) {
   std::vector<std::vector<int>> members(static_cast<std::size_t>(topology.nodes));
   for (int rank = 0; rank < topology.ranks; ++rank) {
     members[static_cast<std::size_t>(node_of(topology, rank))].push_back(rank);
@@ -48,7 +49,10 @@ std::vector<int> one_a_node(const Topology& topology, int writers) {
   std::vector<int> ranks;
   for (int node = 0; node < topology.nodes; ++node) {
     const std::vector<int>& here = members[static_cast<std::size_t>(node)];
-    const int wanted = writers / topology.nodes + (node < writers % topology.nodes ? 1 : 0);
+    int wanted = writers / topology.nodes + (node < writers % topology.nodes ? 1 : 0);
+    if (is_default) {  // the last node may have fewer ranks than the others
+      wanted = std::min(wanted, static_cast<int>(here.size()));
+    }
     if (wanted > static_cast<int>(here.size())) {
       refuse("writers",
              std::to_string(writers) + " exceed the ranks of node " + std::to_string(node));
@@ -182,7 +186,8 @@ RankList writer_list(const Topology& topology, const WriterChoice& choice) {
   if (lists_costs(choice)) {
     return by_costs(topology, choice, writers);
   }
-  return is_spaced ? spaced(topology, choice, writers) : one_a_node(topology, writers);
+  return is_spaced ? spaced(topology, choice, writers)
+                   : one_a_node(topology, writers, choice.writers == 0);
 }
 
 }  // namespace sluice::plan

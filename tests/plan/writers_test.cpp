@@ -53,6 +53,15 @@ TEST(writers, listed) {
   EXPECT_EQ(writer_ranks(of(9), by_map("7, 2", 2)), (Ranks{2, 7}));
 }
 
+TEST(writers, default_by_node_takes_nodes_with_fewer_ranks) {
+  Topology lopsided = of(4, 2);
+  lopsided.node_of = {0, 1, 1, 1};
+  EXPECT_EQ(writer_ranks(lopsided, by_map("node")), (Ranks{0, 1, 2}));
+  Topology rest = of(9, 2);
+  rest.node_of = {0, 0, 0, 0, 0, 0, 0, 0, 1};
+  EXPECT_EQ(writer_ranks(rest, by_map("node")), (Ranks{0, 2, 4, 6, 8}));
+}
+
 TEST(writers, default_is_some_on_every_node) {
   EXPECT_EQ(writer_ranks(of(1), choose(0)), (Ranks{0}));
   for (const int ranks : {2, 3, 8, 64}) {
