@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "sluice/error.hpp"
 
@@ -55,6 +56,15 @@ bool may_be_zero(const ConstantName& constant) {
          name == "interference";
 }
 
+/// The largest value of what becomes a whole number, a count or a size; 0: any.
+double most_of(const ConstantName& constant) {
+  constexpr std::uint64_t most_things = 1 << 20;
+  constexpr std::uint64_t most_bytes = 1ULL << 50;
+  const std::string name = constant.name;
+  const bool is_count = name == "cores_per_node" || name == "targets" || name == "stripes";
+  return static_cast<double>(is_count ? most_things : name.ends_with("_bytes") ? most_bytes : 0);
+}
+
 [[noreturn]] void refuse_machine(const std::string& from, const std::string& what) {
   throw Error(Code::invalid_argument, from + ": " + what);
 }
@@ -82,6 +92,13 @@ void check_values(const Machine& machine, const std::string& from) {
     const double value = (machine.*name.place).value;
     if (!(value > 0) && !(value == 0 && may_be_zero(name))) {
       refuse_machine(from, std::string(name.name) + " must be positive");
+    }
+    const double most = most_of(name);
+    if (!std::isfinite(value) || (most != 0 && (value < 1 || value > most))) {
+      refuse_machine(
+          from,
+          std::string(name.name) + " must be " +
+              (most == 0 ? "finite" : "1 to " + std::to_string(static_cast<std::uint64_t>(most))));
     }
   }
   if (machine.interference.value >= 1) {

@@ -52,6 +52,20 @@ TEST(Machine, SaysWhatIsWrong) {
   EXPECT_NE(refusal(with("rpc_s", "rpc_s = {")).find("mine.toml, line "), std::string::npos);
 }
 
+TEST(Machine, CountsAndSizesAreThoseOfAMachine) {
+  for (const char* name :
+       {"stripes", "stripe_bytes", "cores_per_node", "targets", "dirty_bytes", "request_bytes"}) {
+    for (const char* value : {"0.5", "inf", "1e300", "nan"}) {
+      const std::string line = std::string(name) + " = { value = " + value + ", from = \"guess\" }";
+      EXPECT_NE(refusal(with(name, line)).find(std::string(name) + " must be "), std::string::npos)
+          << line;
+    }
+  }
+  EXPECT_NE(refusal(with("rpc_s", "rpc_s = { value = inf, from = \"guess\" }"))
+                .find("rpc_s must be finite"),
+            std::string::npos);
+}
+
 TEST(Machine, NeedNotHaveWhatIsOptional) {
   std::string text = with("rpc_s", "rpc_s = { value = 1, from = \"guess\" }");
   EXPECT_EQ(read_machine(text, "mine.toml").handover_s.value, 0);
