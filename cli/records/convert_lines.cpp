@@ -116,6 +116,11 @@ class TextLines {
   std::string_view next(std::size_t width) {
     std::size_t end = text_.find('\n', at_);
     while (end == std::string::npos && offset_ != size_) {
+      if (text_.size() - at_ > width + 1) {  // with "\r"
+        throw Error(Code::format, path_ + ": a line is longer than the " + std::to_string(width) +
+                                      " characters of its template, line " +
+                                      std::to_string(number_ + 1));
+      }
       fetch();
       end = text_.find('\n', at_);
     }
@@ -199,21 +204,21 @@ void take_group(const Template& layout, TextLines& text, detail::RecordsImpl& re
 /// The number of files in a row from 1 on. Collective.
 std::uint64_t count_texts(const Context& context, const std::string& folder,
                           const Template& layout) {
-  std::int64_t files = 0;
-  if (context.is_root()) {
-    while (context.storage.exists(folder + layout.name_of(static_cast<std::uint64_t>(files)))) {
-      ++files;
-    }
-  }
-  context.transport.allreduce({&files, 1}, exec::Op::max);
-  const int ranks = context.transport.size();
+  const auto files = exec::on_root(context.transport, [&](model::ByteWriter& out) {
+                       std::uint64_t found = 0;
+                       while (context.storage.exists(folder + layout.name_of(found))) {
+                         ++found;
+                       }
+                       out.put(found);
+                     }).get<std::uint64_t>();
+  const auto ranks = static_cast<std::uint64_t>(context.transport.size());
   if (files == 0 || files % ranks != 0) {
     throw Error(Code::invalid_argument,
                 folder + layout.name_of(0) + " and so on: " + std::to_string(files) +
                     " files: the number of processes must divide it, and is " +
                     std::to_string(ranks));
   }
-  return static_cast<std::uint64_t>(files);
+  return files;
 }
 
 }  // namespace

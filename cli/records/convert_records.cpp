@@ -1,11 +1,14 @@
 #include "records/convert_records.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <fmt/format.h>
 #include <limits>
 #include <numeric>
 
 #include "commit/read/input.hpp"
+#include "commit/tools/companions.hpp"
 #include "commit/tools/new_file.hpp"
 #include "dialect/mfdn/records.hpp"
 #include "exec/transport/agree.hpp"
@@ -28,6 +31,15 @@ std::string vector_name(std::uint64_t state) {
 
 std::string properties_name(std::uint64_t state) {
   return fmt::format("GRP{0:02}/Properties{0:02}", state + 1);
+}
+
+/// Collective. The files of a folder, which one rank looks for.
+std::uint64_t count_on_root(const Context& context, const std::string& folder) {
+  return exec::on_root(context.transport,
+                       [&](model::ByteWriter& out) {
+                         out.put(dialect::mfdn::count_files(context.storage, folder));
+                       })
+      .get<std::uint64_t>();
 }
 
 /// This rank's files of a folder: every size-th one.
@@ -82,12 +94,7 @@ std::vector<std::int64_t> agree_on_lengths(const Context& context, const OwnFile
 }  // namespace
 
 bool is_record_folder(const Context& context, const std::string& path) {
-  std::int64_t files = 0;
-  if (context.is_root()) {
-    files = static_cast<std::int64_t>(dialect::mfdn::count_files(context.storage, path));
-  }
-  context.transport.allreduce({&files, 1}, exec::Op::max);
-  return files > 0;
+  return count_on_root(context, path) > 0;
 }
 
 namespace {
@@ -159,16 +166,11 @@ void copy_state(const OwnFiles& own, const Lengths& lengths, std::uint64_t state
 
 commit::Converted convert_from_records(const Context& context, const std::string& folder,
                                        const std::string& to, const Options& options) {
-  std::int64_t parts = 0;
+  const std::uint64_t parts = count_on_root(context, folder);
   OwnFiles own;
-  if (context.is_root()) {
-    parts = static_cast<std::int64_t>(dialect::mfdn::count_files(context.storage, folder));
-  }
-  context.transport.allreduce({&parts, 1}, exec::Op::max);
-  exec::together(context.transport,
-                 [&] { own = open_own(context, folder, static_cast<std::uint64_t>(parts)); });
+  exec::together(context.transport, [&] { own = open_own(context, folder, parts); });
   Lengths lengths;
-  lengths.of_parts = agree_on_lengths(context, own, folder, static_cast<std::uint64_t>(parts));
+  lengths.of_parts = agree_on_lengths(context, own, folder, parts);
   lengths.states = static_cast<std::uint64_t>(lengths.of_parts.back());
   lengths.of_parts.pop_back();
   commit::NewOutput output(context.transport, context.storage, to, options);
@@ -186,7 +188,13 @@ namespace {
 std::vector<std::int64_t> read_lengths(commit::Input& input) {
   const std::uint32_t variable = input.find("LENGTHS");
   const model::Dims shape = input.variables()[variable].definition.shape;
-  std::vector<std::int64_t> lengths(shape.rank() == 1 ? shape[0] : 0);
+  constexpr std::uint64_t most_files = 1'000'000;
+  if (shape.rank() != 1 || shape[0] == 0 || shape[0] > most_files) {
+    throw Error(Code::format, input.path() + ": LENGTHS has the shape " + shape.text() +
+                                  ": it holds the elements of each file, of 1 to " +
+                                  std::to_string(most_files));
+  }
+  std::vector<std::int64_t> lengths(shape[0]);
   input.get(commit::dense_request(variable, 0, model::whole(shape),
                                   reinterpret_cast<std::byte*>(lengths.data()),
                                   type_of<std::int64_t>()));
@@ -224,7 +232,42 @@ std::vector<std::uint32_t> find_vectors(const commit::Input& input) {
     }
     vectors.push_back(static_cast<std::uint32_t>(found - has.begin()));
   }
+  if (vectors.empty()) {
+    throw Error(Code::format, input.path() + ": has no " + vector_name(0) +
+                                  ": there is no wave function to write");
+  }
   return vectors;
+}
+
+/// Collective. Are these the properties of one of `states` wave functions, reserved and not filled
+/// in?
+bool is_reserved(commit::Input& input, std::uint32_t variable, std::uint64_t states) {
+  const model::Definition& d = input.variables()[variable].definition;
+  bool is_of_state = false;
+  for (std::uint64_t s = 0; s < states && !is_of_state; ++s) {
+    is_of_state = d.name == properties_name(s);
+  }
+  if (!is_of_state || d.stepped || d.type.kind != Kind::f64 || d.shape != model::Dims{properties}) {
+    return false;
+  }
+  std::array<double, properties> values{};
+  input.get(commit::dense_request(variable, 0, model::whole(d.shape),
+                                  reinterpret_cast<std::byte*>(values.data()), type_of<double>()));
+  return std::all_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+}
+
+/// Collective. The variables that the records do not hold.
+std::vector<std::string> find_left_out(commit::Input& input,
+                                       const std::vector<std::uint32_t>& vectors) {
+  std::vector<std::string> names;
+  for (std::uint32_t v = 0; v < input.variables().size(); ++v) {
+    const model::Definition& d = input.variables()[v].definition;
+    if (d.name != "LENGTHS" && std::find(vectors.begin(), vectors.end(), v) == vectors.end() &&
+        !commit::is_companion(input, d) && !is_reserved(input, v, vectors.size())) {
+      names.push_back(d.name + " (not in the records of MFDn)");
+    }
+  }
+  return names;
 }
 
 /// The files hold all of every vector. Error format.
@@ -254,6 +297,8 @@ commit::Converted convert_to_records(const Context& context, const std::string& 
   const std::vector<std::int64_t> lengths = read_lengths(input);
   const std::vector<std::uint32_t> vectors = find_vectors(input);
   require_lengths(input, lengths, vectors);
+  commit::Converted done{vectors.size(), 0, 0};
+  done.left_out = find_left_out(input, vectors);
   NewFiles files(context, folder);
   const auto rank = static_cast<std::uint64_t>(context.transport.rank());
   std::int64_t bytes = 0;
@@ -283,7 +328,8 @@ commit::Converted convert_to_records(const Context& context, const std::string& 
   }
   files.finish();
   context.transport.allreduce({&bytes, 1}, exec::Op::sum);
-  return {vectors.size(), 0, static_cast<std::uint64_t>(bytes)};
+  done.bytes = static_cast<std::uint64_t>(bytes);
+  return done;
 }
 
 }  // namespace sluice::cli

@@ -17,7 +17,8 @@ commit::Converted convert_from_records(const Context& context, const std::string
                                        const std::string& to, const Options& options);
 
 /// Collective. Converts a file with LENGTHS and GRP01/EigenVector01 and so on into a folder, which
-/// is created if necessary; the files must not exist.
+/// is created if necessary; the files must not exist. Error format if there is no wave function, or
+/// LENGTHS is not that of them. Other variables are left out, properties where they were filled in.
 commit::Converted convert_to_records(const Context& context, const std::string& from,
                                      const std::string& folder);
 

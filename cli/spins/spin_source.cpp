@@ -342,13 +342,12 @@ std::vector<std::int64_t> SpinSource::numbers_with_gaps(std::uint32_t begin,
 }
 
 bool is_vampire_folder(const Context& context, const std::string& path) {
-  std::int64_t found = 0;
-  if (context.is_root()) {
-    found = context.storage.exists(path + "/atoms-coords.meta") ||
-            context.storage.exists(path + "/atoms-coords.cfg");
-  }
-  context.transport.allreduce({&found, 1}, exec::Op::max);
-  return found != 0;
+  const auto found = exec::on_root(context.transport, [&] {
+    const bool is_there = context.storage.exists(path + "/atoms-coords.meta") ||
+                          context.storage.exists(path + "/atoms-coords.cfg");
+    return std::vector<std::byte>{std::byte{is_there}};
+  });
+  return found[0] != std::byte{0};
 }
 
 std::unique_ptr<SpinSource> open_spins(const Context& context, const std::string& path) {

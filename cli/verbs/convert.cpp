@@ -250,14 +250,20 @@ int convert_records(const Context& context, const ConvertVerb& verb, bool is_to_
   const commit::Converted done = is_to_folder
                                      ? convert_to_records(context, verb.file, verb.to)
                                      : convert_from_records(context, verb.file, verb.to, options);
+  if (context.is_root()) {
+    tell_what_is_not_kept(verb, done);
+  }
   if (context.is_root() && verb.json) {
-    const Json json{{"file", verb.to}, {"variables", done.variables}, {"bytes", done.bytes}};
+    const Json json{{"file", verb.to},
+                    {"variables", done.variables},
+                    {"bytes", done.bytes},
+                    {"left_out", done.left_out}};
     show_json(json);
   } else if (context.is_root()) {
     tell("{}: {} of {}\n", printable(verb.to), count_text(done.variables, "wave function"),
          bytes_text(done.bytes));
   }
-  return fine;
+  return code_after(verb, done);
 }
 
 int report_spins(const Context& context, const ConvertVerb& verb, const commit::Converted& done,

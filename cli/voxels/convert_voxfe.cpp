@@ -22,6 +22,9 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
+/// Of the description for ParaView.
+constexpr const char* beside_ending = ".xdmf";
+
 /// What is put stays in memory (or on disk) until the file is closed.
 class Maker {
  public:
@@ -81,11 +84,10 @@ void write_beside(const Context& context, const std::string& path, const std::st
     if (!context.is_root()) {
       return;
     }
-    const std::string own = path + ".xdmf";
-    if (context.storage.exists(own)) {
-      context.storage.remove(own);
-    }
-    context.storage.open(own, storage::Access::create)->write(0, std::as_bytes(std::span(text)));
+    const auto file = context.storage.open(path + beside_ending, storage::Access::create);
+    file->write(0, std::as_bytes(std::span(text)));
+    file->sync();
+    context.storage.sync_directory(path);
   });
 }
 
@@ -255,8 +257,10 @@ commit::Converted voxfe_to_file(const Context& context, VoxfeText kind, const Vo
   // Said before anything long is read.
   const std::string real = commit::agreed_path(context.transport, context.storage, wish.to);
   exec::on_root(context.transport, [&] {
-    if (context.storage.exists(real)) {
-      throw Error(Code::exists, wish.to + ": exists already: choose another name");
+    for (const char* ending : {"", beside_ending}) {
+      if (context.storage.exists((*ending == '\0' ? real : wish.to) + ending)) {
+        throw Error(Code::exists, wish.to + ending + ": exists already: choose another name");
+      }
     }
   });
   return kind == VoxfeText::displacements ? displacements_to_file(context, wish)

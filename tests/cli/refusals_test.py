@@ -2,12 +2,13 @@
 before anything is written."""
 
 import os
+import time
 import unittest
 
 import h5py
 import numpy
 
-from command import BAD_INPUT, FINE, new_path, sluice
+from command import BAD_INPUT, DIFFERS, FINE, new_path, sluice
 from spins_test import made_folder
 
 
@@ -114,6 +115,61 @@ class Spins(Refusals):
             with open(meta, "w", encoding="ascii") as file:
                 file.write(text.replace("\n1\t", f"\n{number}\t"))
             self.expect_refused(f"material {number}", folder, ending=".h5")
+
+
+class States(Refusals):
+    @staticmethod
+    def states(**changed):
+        content = {"LENGTHS": numpy.array([2, 2]), "GRP01/EigenVector01": numpy.arange(4, dtype="f4"),
+                   "GRP01/Properties01": numpy.full(3, numpy.nan), **changed}
+        return file_of(**{name: values for name, values in content.items() if values is not None})
+
+    def test_what_records_do_not_hold_is_listed(self):
+        vector = numpy.arange(4, dtype="f4")
+        source = self.states(**{"GRP03/EigenVector03": vector, "other": numpy.ones(3),
+                                "GRP01/Properties01": numpy.array([-31.5, numpy.nan, 0])})
+        for ranks in (0, 2):
+            for options, code in (((), DIFFERS), (("--drop",), FINE)):
+                target = new_path("")
+                result = sluice("convert", source, target, "--format", "mfdn", *options,
+                                ranks=ranks)
+                self.assertEqual(result.returncode, code, result.stderr)
+                for name in ("GRP03/EigenVector03", "other", "GRP01/Properties01"):
+                    self.assertIn(f"left out: {name} (not in the records", result.stderr)
+                self.assertEqual(sorted(os.listdir(target)), ["mfdn_smwf001", "mfdn_smwf002"])
+        result = sluice("convert", self.states(), new_path(""), "--format", "mfdn")
+        self.assertEqual((result.returncode, result.stderr), (FINE, ""))
+
+    def test_lengths_that_are_no_list_of_wave_functions(self):
+        none = {"GRP01/EigenVector01": None, "GRP01/Properties01": None}
+        for why, changed in (
+                ("LENGTHS has the shape", {"LENGTHS": numpy.arange(6).reshape(2, 3)}),
+                ("LENGTHS has the shape", {"LENGTHS": numpy.int64(4)}),
+                ("has no GRP01/EigenVector01", none),
+                ("has no GRP01/EigenVector01", {**none, "LENGTHS": numpy.array([1 << 61])})):
+            self.expect_refused(why, self.states(**changed), "--format", "mfdn", ending="")
+
+
+class Places(Refusals):
+    def test_a_name_that_cannot_be_looked_up_fails_on_every_rank_at_once(self):
+        loop = new_path("")
+        os.symlink(loop, loop)
+        began = time.monotonic()
+        self.expect_refused(loop, os.path.join(loop, "x"), ending=".h5", ranks=(2,))
+        self.assertLess(time.monotonic() - began, 8)
+
+    def test_a_description_that_is_there_is_not_replaced(self):
+        model, target = new_path(".model"), new_path(".nc")
+        with open(model, "w", encoding="ascii") as file:
+            file.write("\n1\n1 1 1 1 1\n")
+        with open(target + ".xdmf", "w", encoding="ascii") as file:
+            file.write("mine")
+        result = sluice("convert", model, target)
+        self.assertEqual(result.returncode, BAD_INPUT, result.stderr)
+        self.assertIn(target + ".xdmf: exists already", result.stderr)
+        self.assertFalse(os.path.exists(target))
+        with open(target + ".xdmf", encoding="ascii") as file:
+            self.assertEqual(file.read(), "mine")
 
 
 if __name__ == "__main__":

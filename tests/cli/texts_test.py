@@ -67,6 +67,15 @@ class Texts(unittest.TestCase):
             self.assertEqual((result.returncode, "exists" in result.stderr), (BAD_INPUT, True))
             self.assertEqual(len(os.listdir(texts)), 3)
 
+    def test_a_line_without_an_end_is_not_read_whole(self):
+        folder, template = self.folder_of_texts()
+        with open(os.path.join(folder, "2.x"), "w", encoding="ascii") as file:
+            file.write("   1\n" + "0" * (1 << 20))
+        result = sluice("convert", template, os.path.join(folder, "records"))
+        self.assertEqual(result.returncode, BAD_INPUT, result.stderr)
+        self.assertIn("2.x: a line is longer than the 4 characters of its template, line 2",
+                      result.stderr)
+
     @staticmethod
     def flipped(records, at, texts, ranks):
         flip(records, at)

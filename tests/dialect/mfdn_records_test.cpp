@@ -99,6 +99,19 @@ TEST_F(Records, DamagedLengthsAreRefusedWithTheirPlace) {
   EXPECT_THROW(find_records(*file), Error);
 }
 
+TEST_F(Records, ZerosAreNoFileOfManyStates) {
+  const auto file = storage_->open(path_, storage::Access::create);
+  file->resize(8 * most_records);
+  EXPECT_EQ(find_records(*file).size(), most_records);
+  file->resize(8 * (most_records + 1));
+  try {
+    find_records(*file);
+    ADD_FAILURE() << "taken";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), Code::format) << e.what();
+  }
+}
+
 TEST_F(Records, AnUnfinishedRecordIsAnError) {
   RecordWriter writer(*storage_, path_);
   writer.begin(10);

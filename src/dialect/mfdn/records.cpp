@@ -70,6 +70,10 @@ std::vector<Record> find_records(storage::File& file) {
       refuse(file, at);
     }
     if (!is_open) {
+      if (records.size() == most_records) {
+        throw Error(Code::format, file.path() + ": has more than " + std::to_string(most_records) +
+                                      " records: these are no wave functions");
+      }
       records.emplace_back();
     }
     records.back().segments.push_back({at + length_bytes, bytes});

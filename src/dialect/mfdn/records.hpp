@@ -40,7 +40,11 @@ std::string record_path(const std::string& folder, std::uint64_t number);
 /// The number of files in a row from 1 on; 0 if `folder` is not such a folder.
 std::uint64_t count_files(storage::Storage& storage, const std::string& folder);
 
-/// The records of a file. Error format, with the position, if lengths do not match.
+/// One for each state: MFDn computes tens.
+constexpr std::size_t most_records = 10000;
+
+/// The records of a file. Error format, with the position, if lengths do not match, or if there are
+/// more than most_records.
 std::vector<Record> find_records(storage::File& file);
 
 /// Reads `bytes` of a record from its byte `first` on. Error truncated if the file ends before.
