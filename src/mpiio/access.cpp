@@ -242,25 +242,29 @@ std::int64_t move_together(File& file, bool is_write, std::int64_t stream, const
 std::int64_t begin_in_order(File& file, std::int64_t bytes, Failure& failure) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(file.ranks));
   const bool has_failed = failure.error_class != MPI_SUCCESS;
-  const std::int64_t mine = has_failed ? 0 : bytes;
+  const std::int64_t mine = has_failed ? -1 : bytes;
   check(mpi.Allgather(&mine, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, file.comm),
         "exchanging the accessed ranges");
+  if (*std::min_element(all.begin(), all.end()) < 0) {
+    return 0;  // the call fails on all ranks
+  }
   std::int64_t before = 0;
   std::int64_t total = 0;
+  bool is_countable = true;
   for (int rank = 0; rank < file.ranks; ++rank) {
     before = rank == file.rank ? total : before;
-    total += all[static_cast<std::size_t>(rank)];
+    const std::int64_t next = all[static_cast<std::size_t>(rank)];
+    is_countable = !__builtin_add_overflow(total, next, &total) && is_countable;
   }
   std::int64_t base[2] = {0, MPI_SUCCESS};
   if (file.rank == 0) {
-    const Failure of_pointer =
-        failure_after(file, [&] { base[0] = file.shared_position.add(total); });
-    base[1] = of_pointer.error_class;
-    if (has_failed) {
-      file.report.printed.print_first(of_pointer);
-    } else {
-      failure = of_pointer;
-    }
+    failure = failure_after(file, [&] {
+      if (!is_countable) {
+        throw Fault(MPI_ERR_ARG, "beyond the largest file");
+      }
+      base[0] = file.shared_position.add(total);
+    });
+    base[1] = failure.error_class;
   }
   check(mpi.Bcast(base, 2, MPI_INT64_T, 0, file.comm), "broadcasting the shared pointer");
   if (failure.error_class == MPI_SUCCESS) {

@@ -2,8 +2,10 @@
 //
 // Invariants: a collective call takes part with the others even if its arguments are wrong, and its
 // class of error is the same on all ranks; the bytes of a write are in the file when it returns, or
-// staged if the file is written behind; a pointer advances by what was moved, and not at all if the
-// call failed.
+// staged if the file is written behind; an individual pointer advances by what was asked for, and
+// not at all if the call failed; the shared one advances before bytes are moved, because others
+// follow behind them, and stays there if that fails. Where the arguments of any rank of an ordered
+// call are wrong it does not advance.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 #include <exception>
 #include <random>
 
+#include "mpiio/errors.hpp"
 #include "mpiio/hooks.hpp"
 #include "sluice/error.hpp"
 #include "storage/foreign_file.hpp"
@@ -113,7 +114,13 @@ std::int64_t SharedPointer::change(Change&& change) {
 }
 
 std::int64_t SharedPointer::add(std::int64_t count) {
-  return change([&](std::int64_t before) { return before + count; });
+  return change([&](std::int64_t before) {
+    std::int64_t after = 0;
+    if (__builtin_add_overflow(before, count, &after)) {
+      throw Fault(MPI_ERR_ARG, "beyond the largest file");
+    }
+    return after;
+  });
 }
 
 void SharedPointer::restart() {

@@ -35,7 +35,7 @@ class SharedPointer {
   void join(const SharedPointerKey& key, std::shared_ptr<storage::Storage> files,
             const std::string& beside, bool owns);
 
-  /// Adds, and returns the previous value.
+  /// Adds, and returns the previous value. Fault MPI_ERR_ARG where no int64 holds the sum.
   std::int64_t add(std::int64_t count);
   void set(std::int64_t position);
   /// Resets it to 0, for a new view: on every rank, after all have got there.

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <dlfcn.h>
 #include <fstream>
+#include <limits>
 #include <mpi.h>
 #include <string>
 #include <sys/stat.h>
@@ -177,6 +178,20 @@ void check_shared_pointer() {
   expect(MPI_File_seek_shared(file, -100, MPI_SEEK_CUR) == MPI_ERR_ARG, "a seek before the start");
   MPI_File_get_position_shared(file, &at);
   expect(at == 15, "a seek that failed");
+  MPI_Barrier(MPI_COMM_WORLD);
+  const int of_last = rank == ranks - 1 ? -1 : 10;
+  expect(MPI_File_write_ordered(file, text, of_last, MPI_CHAR, MPI_STATUS_IGNORE) == MPI_ERR_COUNT,
+         "a count of one rank");
+  MPI_File_get_position_shared(file, &at);
+  expect(at == 15, "the shared pointer after an ordered call that was refused");
+  const MPI_Offset last = std::numeric_limits<MPI_Offset>::max() - 5;
+  MPI_File_seek_shared(file, last, MPI_SEEK_SET);
+  expect(MPI_File_write_ordered(file, text, 10, MPI_CHAR, MPI_STATUS_IGNORE) == MPI_ERR_ARG,
+         "an ordered call beyond the largest file");
+  expect(MPI_File_write_shared(file, text, 10, MPI_CHAR, MPI_STATUS_IGNORE) == MPI_ERR_ARG,
+         "a call beyond the largest file");
+  MPI_File_get_position_shared(file, &at);
+  expect(at == last, "the shared pointer of calls beyond the largest file");
   MPI_File_close(&file);
   file = open(MPI_COMM_WORLD, name, MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL);
   if (rank == ranks - 1) {
