@@ -174,6 +174,11 @@ void Behind::wait_own() {
   changed_.wait(lock, [&] { return queue_.empty(); });
 }
 
+void Behind::close() {
+  wait_own();
+  storage_->close();
+}
+
 void Behind::rethrow() {
   std::exception_ptr failure;
   {

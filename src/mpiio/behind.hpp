@@ -52,6 +52,9 @@ class Behind final : public Sink {
 
   /// Until all of this rank is written.
   void wait_own();
+  /// The same, and closes the thread's storage. Nothing is staged after it. Throws what the close
+  /// does.
+  void close();
   /// Throws the first failure of the thread since the last time.
   void rethrow();
   /// Of this rank, so far.

@@ -116,8 +116,9 @@ void end_storage(File& file, Kept& kept) {
 
 void close_file(File* closing) {
   const std::unique_ptr<File> file(closing);
+  Kept of_thread;
   if (file->behind) {
-    file->behind->wait_own();
+    of_thread.run([&] { file->behind->close(); });
   }
   file->report.pattern.end_step();
   tell_report(*file);
@@ -131,6 +132,7 @@ void close_file(File* closing) {
           if (file->behind) {
             file->behind->rethrow();
           }
+          of_thread.rethrow();
         });
         if (file->rank != 0) {
           end_storage(*file, kept);
