@@ -215,7 +215,11 @@ std::optional<commit::Converted> try_spins(const Context& context, const Convert
   return convert_spins(context, wish);
 }
 
-void tell_what_is_not_kept(const ConvertVerb& verb, const commit::Converted& done) {
+void tell_what_is_not_kept(const Context& context, const ConvertVerb& verb,
+                           const commit::Converted& done) {
+  if (!context.is_root()) {
+    return;
+  }
   for (const std::string& name : done.unnamed) {
     fmt::print(stderr,
                "sluice: {}: the names of the dimensions of {} are left out: this "
@@ -250,15 +254,12 @@ int convert_records(const Context& context, const ConvertVerb& verb, bool is_to_
   const commit::Converted done = is_to_folder
                                      ? convert_to_records(context, verb.file, verb.to)
                                      : convert_from_records(context, verb.file, verb.to, options);
-  if (context.is_root()) {
-    tell_what_is_not_kept(verb, done);
-  }
+  tell_what_is_not_kept(context, verb, done);
   if (context.is_root() && verb.json) {
-    const Json json{{"file", verb.to},
-                    {"variables", done.variables},
-                    {"bytes", done.bytes},
-                    {"left_out", done.left_out}};
-    show_json(json);
+    show_json(Json{{"file", verb.to},
+                   {"variables", done.variables},
+                   {"bytes", done.bytes},
+                   {"left_out", done.left_out}});
   } else if (context.is_root()) {
     tell("{}: {} of {}\n", printable(verb.to), count_text(done.variables, "wave function"),
          bytes_text(done.bytes));
@@ -268,16 +269,13 @@ int convert_records(const Context& context, const ConvertVerb& verb, bool is_to_
 
 int report_spins(const Context& context, const ConvertVerb& verb, const commit::Converted& done,
                  double seconds) {
-  if (context.is_root()) {
-    tell_what_is_not_kept(verb, done);
-  }
+  tell_what_is_not_kept(context, verb, done);
   if (context.is_root() && verb.json) {
-    const Json json{{"file", verb.to},
-                    {"steps", done.steps},
-                    {"bytes", done.bytes},
-                    {"left_out", done.left_out},
-                    {"seconds", seconds}};
-    show_json(json);
+    show_json(Json{{"file", verb.to},
+                   {"steps", done.steps},
+                   {"bytes", done.bytes},
+                   {"left_out", done.left_out},
+                   {"seconds", seconds}});
   } else if (context.is_root()) {
     const std::string rate = rate_text(done.bytes, seconds);
     tell("{}: {} of {} in {}{}\n", printable(verb.to), count_text(done.steps, "frame"),
@@ -322,16 +320,13 @@ std::optional<commit::Converted> try_lines(const Context& context, const Convert
 }
 
 int report_lines(const Context& context, const ConvertVerb& verb, const commit::Converted& done) {
-  if (context.is_root()) {
-    tell_what_is_not_kept(verb, done);
-  }
+  tell_what_is_not_kept(context, verb, done);
   if (context.is_root() && verb.json) {
-    const Json json{{"file", verb.to},
-                    {"variables", done.variables},
-                    {"steps", done.steps},
-                    {"bytes", done.bytes},
-                    {"left_out", done.left_out}};
-    show_json(json);
+    show_json(Json{{"file", verb.to},
+                   {"variables", done.variables},
+                   {"steps", done.steps},
+                   {"bytes", done.bytes},
+                   {"left_out", done.left_out}});
   } else if (context.is_root()) {
     const std::string parts =
         verb.format == "h5md" ? "" : " of " + count_text(done.variables, "part");
@@ -395,7 +390,7 @@ int convert(const Context& context, const ConvertVerb& verb) {
   if (!context.is_root()) {
     return fine;
   }
-  tell_what_is_not_kept(verb, done);
+  tell_what_is_not_kept(context, verb, done);
   const std::uint64_t before = bytes_on_disk(context.storage, verb.file) + done.part_bytes;
   const std::uint64_t after = bytes_on_disk(context.storage, verb.to);
   if (verb.json) {

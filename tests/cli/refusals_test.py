@@ -1,4 +1,4 @@
-"""sluice convert to the texts and folders of single codes: what these formats cannot hold is refused
+"""sluice convert to texts and folders of single codes: what these formats cannot hold is refused
 before anything is written."""
 
 import os
@@ -120,7 +120,8 @@ class Spins(Refusals):
 class States(Refusals):
     @staticmethod
     def states(**changed):
-        content = {"LENGTHS": numpy.array([2, 2]), "GRP01/EigenVector01": numpy.arange(4, dtype="f4"),
+        content = {"LENGTHS": numpy.array([2, 2]),
+                   "GRP01/EigenVector01": numpy.arange(4, dtype="f4"),
                    "GRP01/Properties01": numpy.full(3, numpy.nan), **changed}
         return file_of(**{name: values for name, values in content.items() if values is not None})
 

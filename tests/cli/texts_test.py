@@ -261,7 +261,8 @@ class Texts(unittest.TestCase):
         template = os.path.join(os.path.dirname(records), "x.template")
         self.assertEqual(sluice("convert", template, records).returncode, FINE)
         for ranks in (0, 2):
-            for source, options, ending in ((model, (), ".model"), (records, ("--format", "lines"), "")):
+            for source, options, ending in ((model, (), ".model"),
+                                            (records, ("--format", "lines"), "")):
                 target, log = new_path(ending), new_path(".log")
                 environment = {"LD_PRELOAD": os.environ["SLUICE_TOLD_SYNCS"], "SLUICE_SYNCS": log}
                 with unittest.mock.patch.dict(os.environ, environment):

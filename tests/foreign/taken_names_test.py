@@ -1,5 +1,5 @@
-"""A dimension has the name of an object that another program has put into the file: the variable has
-labels, and no scales."""
+"""A dimension has the name of an object that another program has put into the file: the variable
+has labels, and no scales."""
 
 import h5py
 import numpy

@@ -29,6 +29,23 @@ struct Voxel {
   std::uint32_t material = 0;
 };
 
+/// All of them; then Error overlap for the first of two at one place.
+void fill(Planes& planes, std::span<const Voxel> voxels, const std::string& path) {
+  const auto cells = planes.materials();
+  const Voxel* twice = nullptr;
+  for (const Voxel& v : voxels) {
+    std::uint8_t& cell =
+        cells[((v.z - planes.first) * planes.grid[1] + v.y) * planes.grid[0] + v.x];
+    twice = twice == nullptr && cell != 0 ? &v : twice;
+    cell = static_cast<std::uint8_t>(v.material);
+  }
+  if (twice != nullptr) {
+    throw Error(Code::overlap, path + ": two voxels at " + std::to_string(twice->x + 1) + " " +
+                                   std::to_string(twice->y + 1) + " " +
+                                   std::to_string(twice->z + 1));
+  }
+}
+
 /// Integers of a line; false if there is anything else or another number of them.
 bool parse_whole(std::string_view line, std::span<std::uint64_t> numbers) {
   for (std::uint64_t& number : numbers) {
@@ -209,7 +226,6 @@ Planes Model::read_planes(const SpillPlace& place) {
   });
   auto rounds = static_cast<std::int64_t>(range_.pieces());
   transport_.allreduce({&rounds, 1}, exec::Op::max);
-  const auto cells = planes.materials();
   std::exception_ptr failure;
   std::uint64_t rows = 0;
   for (std::int64_t round = 0; round < rounds; ++round) {
@@ -241,15 +257,9 @@ Planes Model::read_planes(const SpillPlace& place) {
       }
     }
     for (const exec::Parcel& parcel : transport_.exchange(std::move(parcels))) {
-      for (const Voxel& v : model::ByteReader(parcel.bytes).get_vector<Voxel>()) {
-        std::uint8_t& cell = cells[((v.z - planes.first) * grid_[1] + v.y) * grid_[0] + v.x];
-        if (cell != 0 && !failure) {
-          failure = std::make_exception_ptr(
-              Error(Code::overlap, path_ + ": two voxels at " + std::to_string(v.x + 1) + " " +
-                                       std::to_string(v.y + 1) + " " + std::to_string(v.z + 1)));
-        }
-        cell = static_cast<std::uint8_t>(v.material);
-      }
+      const auto voxels = model::ByteReader(parcel.bytes).get_vector<Voxel>();
+      const auto met = exec::failure_of([&] { fill(planes, voxels, path_); });
+      failure = failure ? failure : met;
     }
   }
   if (!failure) {
