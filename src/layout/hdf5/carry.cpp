@@ -173,15 +173,16 @@ class Carrier {
     if (!is_plain_scale(dataset.get())) {
       return false;
     }
-    return std::none_of(links_.begin(), links_.end(), [&](const NamedLink& link) {
-      if (link.target != Target::dataset || !is_first(link) || written_.count(link.path) != 0 ||
-          link.path == path) {
-        return false;
+    if (!used_scales_) {
+      std::vector<std::string> others;
+      for (const NamedLink& link : links_) {
+        if (link.target == Target::dataset && is_first(link) && written_.count(link.path) == 0) {
+          others.push_back(link.path);
+        }
       }
-      const Handle user = own(H5Dopen2(from_.get(), link.path.c_str(), H5P_DEFAULT), link.path);
-      const auto names = dimension_names(*old_names_, user.get(), link.path);
-      return std::find(names.begin(), names.end(), path) != names.end();
-    });
+      used_scales_ = scales_of(*old_names_, from_.get(), others);
+    }
+    return used_scales_->count(path) == 0;
   }
 
   void take_other_name(const NamedLink& link) {
@@ -465,9 +466,10 @@ class Carrier {
   DriverState new_state_;
   Handle from_;
   Handle into_;
-  std::optional<ReferencedNames> old_names_;  ///< of the scales of the old file
-  const StepGroups steps_;                    ///< of the old file
-  const bool is_netcdf_;                      ///< is the new file netCDF's?
+  std::optional<ReferencedNames> old_names_;          ///< of the scales of the old file
+  std::optional<std::set<std::string>> used_scales_;  ///< of the old file, by others
+  const StepGroups steps_;                            ///< of the old file
+  const bool is_netcdf_;                              ///< is the new file netCDF's?
   const std::set<std::string> written_;
   std::vector<NamedLink> links_;
   std::map<std::string, std::string> names_;  ///< of objects, by their identity

@@ -343,6 +343,20 @@ std::vector<std::string> dimension_names(ReferencedNames& known, hid_t dataset,
   return is_complete ? names : std::vector<std::string>{};
 }
 
+std::set<std::string> scales_of(ReferencedNames& names, hid_t file,
+                                const std::vector<std::string>& datasets) {
+  std::set<std::string> scales;
+  for (const std::string& path : datasets) {
+    const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
+    for (const std::string& name : dimension_names(names, dataset.get(), path)) {
+      if (name != path) {
+        scales.insert(name);
+      }
+    }
+  }
+  return scales;
+}
+
 std::vector<std::int32_t> dimension_numbers(hid_t dataset) {
   if (!is_scale(dataset)) {
     return {};

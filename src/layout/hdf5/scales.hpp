@@ -98,6 +98,9 @@ class ReferencedNames {
 /// has none.
 std::vector<std::string> dimension_names(ReferencedNames& names, hid_t dataset,
                                          const std::string& path);
+/// The scales of the dimensions of these datasets of `file`, but for a dataset that is its own.
+std::set<std::string> scales_of(ReferencedNames& names, hid_t file,
+                                const std::vector<std::string>& datasets);
 /// Of a scale with several dimensions, as netCDF makes one of a variable that has the name of its
 /// first one: netCDF's numbers of them. Else empty.
 std::vector<std::int32_t> dimension_numbers(hid_t dataset);
