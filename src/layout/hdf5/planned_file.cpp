@@ -11,7 +11,8 @@ namespace sluice::layout::hdf5 {
 
 namespace {
 
-/// Does libhdf5 note what is free while the file is open? Copies of other programs are so.
+/// Does libhdf5 note what is free while the file is open? Copies of other programs are so. Error
+/// unsupported if it would give that to raw data all the same.
 bool keeps_free_lists(hid_t file, Profile profile, const std::string& path) {
   const Handle list = own(H5Fget_create_plist(file), path);
   H5F_fspace_strategy_t strategy = H5F_FSPACE_STRATEGY_NONE;

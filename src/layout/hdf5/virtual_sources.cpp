@@ -1,7 +1,11 @@
 #include "layout/hdf5/virtual_sources.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
+#include <set>
+#include <utility>
+#include <vector>
 
 namespace sluice::layout::hdf5 {
 
@@ -12,24 +16,15 @@ constexpr std::size_t most_depth = 32;
 /// Sources of sources, which a crafted file could make more of than it has bytes.
 constexpr std::size_t most_nested = 1 << 16;
 
+/// The text that `call(into, bytes)` gives, which returns its length.
 template <class Call>
-std::string name_by(Call&& call, hid_t list, std::size_t number) {
-  const ssize_t length = call(list, number, nullptr, 0);
-  checked(static_cast<hid_t>(length), "source of a virtual dataset");
-  std::string name(static_cast<std::size_t>(length) + 1, '\0');
-  call(list, number, name.data(), name.size());
-  name.pop_back();
-  return name;
-}
-
-/// The file that an open object lies in, as it was opened.
-std::string name_of_file(hid_t object) {
-  const ssize_t length = H5Fget_name(object, nullptr, 0);
-  checked(static_cast<hid_t>(length), "file of a source");
-  std::string name(static_cast<std::size_t>(length) + 1, '\0');
-  H5Fget_name(object, name.data(), name.size());
-  name.pop_back();
-  return name;
+std::string text_by(Call&& call, const char* what) {
+  const ssize_t length = call(nullptr, 0);
+  checked(static_cast<hid_t>(length), what);
+  std::string text(static_cast<std::size_t>(length) + 1, '\0');
+  call(text.data(), text.size());
+  text.pop_back();
+  return text;
 }
 
 /// The places where libhdf5 looks: the name as it is, relative to the folder of the file, or to the
@@ -53,7 +48,11 @@ std::unique_ptr<storage::File> open_source(const std::string& name, const std::s
   return nullptr;
 }
 
-}  // namespace
+/// A name that may stand for many, as libhdf5 reads it: "%b" is the number of a block, "%%" is "%".
+struct SourceName {
+  std::string text;
+  bool is_pattern = false;  ///< has a "%b"
+};
 
 SourceName source_name(const std::string& stored) {
   SourceName name;
@@ -69,12 +68,40 @@ SourceName source_name(const std::string& stored) {
   return name;
 }
 
+/// What stands in the way of reading a virtual dataset. libhdf5 reads what it cannot open as the
+/// fill value, without an error.
+class SourceSearch {
+ public:
+  explicit SourceSearch(storage::Storage& storage) : storage_(storage) {}
+
+  /// The first source of the dataset with the creation list `list` in the file `path` that
+  /// libhdf5 will not find, and why; "" if none. Also the sources of its sources.
+  std::string missing(hid_t list, const std::string& path);
+
+ private:
+  using Source = std::pair<std::string, std::string>;  // file and dataset
+
+  std::string missing_below(const Source& source, const std::string& path);
+  std::string missing_dataset(storage::File& file, const Source& source);
+
+  storage::Storage& storage_;
+  std::set<std::string> seen_;  ///< folder, file and dataset of sources that are there
+  std::vector<Source> above_;   ///< virtual datasets whose sources are being looked at
+  std::size_t nested_ = 0;      ///< sources of sources that were looked at
+};
+
 std::string SourceSearch::missing(hid_t list, const std::string& path) {
   std::size_t count = 0;
   check(H5Pget_virtual_count(list, &count), "sources of a virtual dataset");
   for (std::size_t i = 0; i < count; ++i) {
-    const SourceName file = source_name(name_by(H5Pget_virtual_filename, list, i));
-    const SourceName dataset = source_name(name_by(H5Pget_virtual_dsetname, list, i));
+    const SourceName file = source_name(
+        text_by([&](char* into,
+                    std::size_t bytes) { return H5Pget_virtual_filename(list, i, into, bytes); },
+                "file of a source"));
+    const SourceName dataset = source_name(
+        text_by([&](char* into,
+                    std::size_t bytes) { return H5Pget_virtual_dsetname(list, i, into, bytes); },
+                "dataset of a source"));
     if (file.is_pattern || dataset.is_pattern) {
       continue;  // all of them, starting at 0: that there are none is not an error
     }
@@ -123,7 +150,11 @@ std::string SourceSearch::missing_dataset(storage::File& file, const Source& sou
     return "";
   }
   // An external link may have led to another file, relative to which its sources are named.
-  const Source reached(name_of_file(dataset.get()), source.second);
+  const Source reached(
+      text_by(
+          [&](char* into, std::size_t bytes) { return H5Fget_name(dataset.get(), into, bytes); },
+          "file of a source"),
+      source.second);
   if (above_.size() >= most_depth ||
       std::find(above_.begin(), above_.end(), reached) != above_.end()) {
     return source.first + " refers to itself, or is virtual more than " +
@@ -134,6 +165,8 @@ std::string SourceSearch::missing_dataset(storage::File& file, const Source& sou
   above_.pop_back();
   return why;
 }
+
+}  // namespace
 
 storage::Storage& OtherFiles::source_storage() {
   if (!storage_) {
