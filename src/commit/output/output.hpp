@@ -86,8 +86,8 @@ class Output {
   }
   /// Throws `error`, which the caller of a local call has found, as that call does.
   void refuse(const Error& error);
-  /// Records a failure of this rank: the next commit fails on every rank with it. `goes_on`: this
-  /// rank does not throw it then.
+  /// Records a failure of this rank (null: none): the next commit fails on every rank with it.
+  /// `goes_on`: this rank does not throw it then.
   void fail(const std::exception_ptr& failure, bool goes_on = false) noexcept;
   /// What the next commit fails with, if anything. Local.
   const std::exception_ptr& failure() const noexcept { return failure_; }

@@ -301,7 +301,7 @@ class Converter {
       block.memory = {bytes.data(), d.type, box.count, zeros};
     }
     // A failure of this rank alone: it still takes part in the commit, which fails with it.
-    const auto failure = exec::failure_of([&] {
+    output_->fail(exec::failure_of([&] {
       if (has_part && !is_held) {  // each rank reads it for itself, when the writer needs it
         sources_.push_back(std::make_unique<FileSource>(own_input(), planned.input, step));
         block.source = sources_.back().get();
@@ -309,10 +309,7 @@ class Converter {
       if (has_part) {
         output_->put(block);
       }
-    });
-    if (failure) {
-      output_->fail(failure);
-    }
+    }));
     if (output_->format().described_at_close) {
       output_->set_parts(planned.output, parts_of(transport_, input_, planned.input, step));
     }

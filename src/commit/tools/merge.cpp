@@ -200,17 +200,15 @@ void Merger::put(std::uint64_t step, bool with_fixed) {
     const bool is_due = stepped ? mapping.holds(step) && input_.steps() != 0 : with_fixed;
     if (planned.is_defined && is_due &&
         mapping.part % ranks == static_cast<std::uint32_t>(transport_.rank())) {
-      const auto failure = exec::failure_of([&] {
+      // A failure of this rank alone: it still takes part in the commit, which fails with it.
+      output_->fail(exec::failure_of([&] {
         model::Block block;
         block.variable = planned.output;
         block.box = mapping.box;
         block.memory.type = input_.variables()[planned.variable].definition.type;
         block.source = sources_[mapping.variable].get();
         output_->put(block);
-      });
-      if (failure) {
-        output_->fail(failure);  // of this rank alone: it still takes part in the commit
-      }
+      }));
     }
   }
 }
