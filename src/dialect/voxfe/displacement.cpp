@@ -110,16 +110,13 @@ DisplacementRow Displacements::parse(std::string_view line, std::uint64_t place)
 }
 
 void Displacements::read_columns(const DisplacementColumns& columns) {
-  const auto refuse_changed = [&] {
-    throw Error(Code::changed_outside, path_ + ": was changed since it was scanned");
-  };
   Pieces pieces(*file_, range_);
   std::size_t at = 0;
   while (pieces.next()) {
     pieces.each_line([&](std::string_view line, std::uint64_t place) {
       const DisplacementRow row = parse(line, place);
       if (at == rows_) {
-        refuse_changed();
+        refuse_changed(path_);
       }
       columns.id[at] = static_cast<std::int64_t>(row.id);
       std::copy(row.value.begin(), row.value.end(),
@@ -128,7 +125,7 @@ void Displacements::read_columns(const DisplacementColumns& columns) {
     });
   }
   if (at != rows_) {
-    refuse_changed();
+    refuse_changed(path_);
   }
 }
 

@@ -41,6 +41,10 @@ void refuse(storage::File& file, std::uint64_t place, const std::string& why) {
               file.path() + ":" + std::to_string(line_number(file, place)) + ": " + why);
 }
 
+void refuse_changed(const std::string& path) {
+  throw Error(Code::changed_outside, path + ": was changed since it was scanned");
+}
+
 void Pieces::begin() {
   at_ = range_.begin;
   if (range_.begin == range_.head || range_.begin == range_.end) {

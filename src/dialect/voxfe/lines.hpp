@@ -34,6 +34,9 @@ ByteRange part_of_rank(std::uint64_t head, std::uint64_t size, int rank, int ran
 /// Throws Error format: `path:line: why`, for the line that begins at `place`.
 [[noreturn]] void refuse(storage::File& file, std::uint64_t place, const std::string& why);
 
+/// Throws Error changed_outside, for a text whose second pass finds other lines than the first.
+[[noreturn]] void refuse_changed(const std::string& path);
+
 /// Removes the next number from a line, with the blanks before it; false if there is none.
 template <class T>
 bool take_number(std::string_view& line, T& number) {

@@ -235,7 +235,7 @@ Planes Model::read_planes(const SpillPlace& place) {
       pieces->each_line([&](std::string_view line, std::uint64_t at) {
         const ModelRow row = parse(line, at);
         if (row.at[0] > grid_[0] || row.at[1] > grid_[1] || row.at[2] > grid_[2]) {
-          refuse_changed();
+          refuse_changed(path_);
         }
         ++rows;
         const std::uint64_t z = row.at[2] - 1;
@@ -277,7 +277,7 @@ void Model::read_columns(const ModelColumns& columns) {
     pieces.each_line([&](std::string_view line, std::uint64_t place) {
       const ModelRow row = parse(line, place);
       if (at == rows_) {
-        refuse_changed();
+        refuse_changed(path_);
       }
       columns.element[at] = static_cast<std::int64_t>(row.element);
       columns.material[at] = row.material;
@@ -290,13 +290,9 @@ void Model::read_columns(const ModelColumns& columns) {
   require_rows(at);
 }
 
-void Model::refuse_changed() const {
-  throw Error(Code::changed_outside, path_ + ": was changed since it was scanned");
-}
-
 void Model::require_rows(std::uint64_t rows) const {
   if (rows != rows_) {
-    refuse_changed();
+    refuse_changed(path_);
   }
 }
 

@@ -95,7 +95,6 @@ class Model {
   Scan scan_own(const Grid& limits);
   void settle(const Scan& scan);
   ModelRow parse(std::string_view line, std::uint64_t place);
-  [[noreturn]] void refuse_changed() const;
   void require_rows(std::uint64_t rows) const;
 
   exec::Transport& transport_;
