@@ -4,19 +4,15 @@
 
 #include "exec/transport/agree.hpp"
 #include "sluice/error.hpp"
-#include "storage/calls.hpp"
+#include "storage/durable_folder.hpp"
 
 namespace sluice::cli {
 
 NewFiles::NewFiles(const Context& context, std::string folder)
     : context_(context), folder_(std::move(folder)) {
   const auto made = exec::on_root(context_.transport, [&] {
-    const bool is_there = context_.storage.exists(folder_);
-    context_.storage.make_folder(folder_);
-    if (!is_there) {
-      context_.storage.sync_directory(storage::folder_of(folder_ + "/."));
-    }
-    return std::vector<std::byte>{std::byte{!is_there}};
+    const bool is_new = storage::make_durable_folder(context_.storage, folder_);
+    return std::vector<std::byte>{std::byte{is_new}};
   });
   is_own_folder_ = made[0] != std::byte{0};
   if (is_own_folder_) {

@@ -14,7 +14,7 @@
 #include "exec/transport/agree.hpp"
 #include "model/clock.hpp"
 #include "sluice/error.hpp"
-#include "storage/calls.hpp"
+#include "storage/durable_folder.hpp"
 
 namespace sluice::dialect::vampire {
 
@@ -145,17 +145,13 @@ SnapshotWriter::SnapshotWriter(exec::Transport& transport,
     }
     require_words(materials_, folder_);
     if (transport_.rank() == 0) {
-      make_folder();
+      if (options_.durable) {
+        storage::make_durable_folder(*storage_, folder_);
+      } else {
+        storage_->make_folder(folder_);
+      }
     }
   });
-}
-
-void SnapshotWriter::make_folder() {
-  const bool is_there = storage_->exists(folder_);
-  storage_->make_folder(folder_);
-  if (options_.durable && !is_there) {
-    storage_->sync_directory(storage::folder_of(folder_ + "/."));
-  }
 }
 
 std::string SnapshotWriter::name(const std::string& stem, std::size_t file) const {

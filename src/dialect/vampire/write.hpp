@@ -78,7 +78,6 @@ class SnapshotWriter {
   friend WriteCost write_non_magnetic(exec::Transport&, std::shared_ptr<storage::Storage>,
                                       const std::string&, const Coordinates&, WriteOptions);
   struct Rows;
-  void make_folder();
   std::string name(const std::string& stem, std::size_t file) const;
   std::vector<std::string> names(const std::string& stem) const;
   std::string element_of(std::int32_t type) const;
