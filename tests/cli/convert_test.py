@@ -135,6 +135,36 @@ class Convert(unittest.TestCase):
                 self.assertTrue(before[name].variable.equals(after[name].variable), name)
                 self.assertEqual(after[name].dims, ("lat", "lon"))
 
+    def test_coordinates_in_a_group_stay_those_of_their_variables(self):
+        source = new_path(".h5")
+        x, y = numpy.array([0.5, 1.5, 2.5]), numpy.array([10.0, 20.0])
+        with h5py.File(source, "w") as file:
+            group = file.create_group("g")
+            group["x"], group["y"], file["y"] = x, y, numpy.arange(4.0)
+            group["v"] = numpy.arange(6.0).reshape(3, 2)
+            file["w"] = numpy.arange(4)
+            for scale in (group["x"], group["y"], file["y"]):
+                scale.make_scale(scale.name)
+            for dataset, scales in ((group["v"], (group["x"], group["y"])), (file["w"], (file["y"],))):
+                for number, scale in enumerate(scales):
+                    dataset.dims[number].attach_scale(scale)
+        once = converted(source, ending=".h5")
+        for target in (once, converted(once, ending=".h5")):
+            self.assertEqual(sluice("diff", source, target).returncode, FINE)
+            self.assertEqual(sluice("verify", target).returncode, FINE)
+            with h5py.File(target) as file:
+                self.assertEqual(sorted(name for name in file if name != "sluice"),
+                                 ["g", "w", "y"])
+                self.assertEqual([[scale.name for scale in dimension.values()]
+                                  for dimension in file["g/v"].dims], [["/g/x"], ["/g/y"]])
+                self.assertEqual([scale.name for scale in file["w"].dims[0].values()], ["/y"])
+                for name in ("g/x", "g/y", "y"):
+                    self.assertTrue(file[name].is_scale, name)
+                    self.assertNotIn("DIMENSION_LIST", file[name].attrs)
+            with xarray.open_dataset(target, group="g", engine="h5netcdf") as read:
+                self.assertTrue(numpy.array_equal(read["v"].coords["x"], x))
+                self.assertTrue(numpy.array_equal(read["v"].coords["y"], y))
+
     def test_missing_values_stay_missing_for_xarray(self):
         source = new_path(".nc")
         with netCDF4.Dataset(source, "w") as file:

@@ -189,7 +189,10 @@ AttributeValue read_text(hid_t attribute, hid_t type, hid_t space, bool scalar, 
 /// before memory is taken for them.
 constexpr hssize_t always_plausible_elements = 1 << 20;
 
-void require_plausible(hid_t attribute, hid_t type, hssize_t points, const std::string& what) {
+}  // namespace
+
+void require_plausible_count(hid_t attribute, hid_t type, hssize_t points,
+                             const std::string& what) {
   if (points <= always_plausible_elements) {
     return;
   }
@@ -203,8 +206,6 @@ void require_plausible(hid_t attribute, hid_t type, hssize_t points, const std::
                                    std::to_string(file_bytes));
   }
 }
-
-}  // namespace
 
 void write_attribute(hid_t owner, const std::string& name, const AttributeValue& value) {
   std::visit([&](const auto& v) { write_one(owner, name, v); }, value);
@@ -243,7 +244,7 @@ std::optional<AttributeValue> read_attribute(hid_t owner, const std::string& nam
   if (is_null) {
     return std::nullopt;
   }
-  require_plausible(attribute.get(), type.get(), points, what);
+  require_plausible_count(attribute.get(), type.get(), points, what);
   const auto count = static_cast<std::size_t>(points);
   if (kind == H5T_STRING) {
     return read_text(attribute.get(), type.get(), space.get(), scalar, count);

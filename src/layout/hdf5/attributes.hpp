@@ -24,6 +24,8 @@ void write_values(hid_t owner, const std::string& name, hid_t type, const model:
 /// The same in the dataspace `space`; null: without values.
 void write_in_space(hid_t owner, const std::string& name, hid_t type, hid_t space,
                     const void* values);
+/// Error damaged if an attribute claims more elements than its file has bytes for.
+void require_plausible_count(hid_t attribute, hid_t type, hssize_t points, const std::string& what);
 /// Empty if it does not exist, or an AttributeValue cannot hold it.
 std::optional<model::AttributeValue> read_attribute(hid_t owner, const std::string& name);
 /// netCDF's programs copy a number, or a text, as a list of one: both forms are accepted.

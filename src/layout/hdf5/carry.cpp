@@ -7,6 +7,7 @@
 #include <set>
 
 #include "codec/quantise.hpp"
+#include "layout/hdf5/carried_scales.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/driver.hpp"
@@ -35,9 +36,9 @@ class Carrier {
     new_state_.is_direct = true;
     const Handle reading = access_list(old_state_);
     from_ = own(H5Fopen(from.path().c_str(), H5F_ACC_RDONLY, reading.get()), from.path());
-    old_names_.emplace(from_.get());
     const Handle writing = access_list(new_state_);
     into_ = own(H5Fopen(into.path().c_str(), H5F_ACC_RDWR, writing.get()), into.path());
+    scales_.emplace(from_.get(), into_.get(), is_netcdf);
   }
 
   std::vector<std::string> run() {
@@ -153,7 +154,7 @@ class Carrier {
       make_group_like(from_.get(), into_.get(), link.path);
     } else if (link.target == Target::datatype) {
       commit_type_like(from_.get(), into_.get(), link.path);
-    } else if (!is_unused_scale(link.path)) {
+    } else if (!scales_->is_unused(link.path, others())) {
       if (is_of_pieces(link.path)) {
         copy_elements(link.path);
       } else {
@@ -163,26 +164,17 @@ class Carrier {
     }
   }
 
-  /// In netCDF's file, a dimension without coordinates that only variables of Sluice had: these
-  /// have theirs.
-  bool is_unused_scale(const std::string& path) {
-    if (!is_netcdf_) {
-      return false;
-    }
-    const Handle dataset = own(H5Dopen2(from_.get(), path.c_str(), H5P_DEFAULT), path);
-    if (!is_plain_scale(dataset.get())) {
-      return false;
-    }
-    if (!used_scales_) {
-      std::vector<std::string> others;
+  /// The datasets that Sluice has not written.
+  const std::vector<std::string>& others() {
+    if (!others_) {
+      others_.emplace();
       for (const NamedLink& link : links_) {
         if (link.target == Target::dataset && is_first(link) && written_.count(link.path) == 0) {
-          others.push_back(link.path);
+          others_->push_back(link.path);
         }
       }
-      used_scales_ = scales_of(*old_names_, from_.get(), others);
     }
-    return used_scales_->count(path) == 0;
+    return *others_;
   }
 
   void take_other_name(const NamedLink& link) {
@@ -428,54 +420,35 @@ class Carrier {
   }
 
   void attach_scales() {
-    Scales scales;
-    scales.load(into_.get());
+    scales_->load();
     for (const NamedLink& link : links_) {
       if (link.target != Target::dataset || names_.at(link.identity) != link.path) {
         continue;
       }
       attempt(link.path + ": its dimension scales", [&] {
-        if (!has_link(into_.get(), link.path)) {
-          return;  // it was named already
-        }
-        const Handle old_one =
-            own(H5Dopen2(from_.get(), link.path.c_str(), H5P_DEFAULT), link.path);
-        const Handle new_one =
-            own(H5Dopen2(into_.get(), link.path.c_str(), H5P_DEFAULT), link.path);
-        if (!is_attached(old_one.get(), link.path) || is_attached(new_one.get(), link.path) ||
-            !may_have_scales(new_one.get(), link.path)) {
-          return;
-        }
-        const auto names = dimension_names(*old_names_, old_one.get(), link.path);
-        if (names.empty() || !std::all_of(names.begin(), names.end(), [&](const std::string& name) {
-              return scales.has(name);
-            })) {
+        const bool is_there = has_link(into_.get(), link.path);  // else it was named already
+        if (is_there && !scales_->attach(link.path, copied_.count(link.path) == 0)) {
           left_.push_back(link.path + " (dimension scales: not every dimension has one)");
-          return;
         }
-        scales.attach(into_.get(), new_one.get(), link.path, names);
       });
     }
-    if (is_netcdf_) {
-      scales.number(into_.get());
-    }
-    scales.seal(into_.get());
+    scales_->finish();
   }
 
   DriverState old_state_;
   DriverState new_state_;
   Handle from_;
   Handle into_;
-  std::optional<ReferencedNames> old_names_;          ///< of the scales of the old file
-  std::optional<std::set<std::string>> used_scales_;  ///< of the old file, by others
-  const StepGroups steps_;                            ///< of the old file
-  const bool is_netcdf_;                              ///< is the new file netCDF's?
+  std::optional<CarriedScales> scales_;
+  const StepGroups steps_;  ///< of the old file
+  const bool is_netcdf_;    ///< is the new file netCDF's?
   const std::set<std::string> written_;
   std::vector<NamedLink> links_;
   std::map<std::string, std::string> names_;  ///< of objects, by their identity
   std::set<std::string> soft_;                ///< paths through soft links
   std::set<std::string> other_groups_;        ///< further names of groups
   std::set<std::string> copied_;              ///< datasets that Sluice did not write
+  std::optional<std::vector<std::string>> others_;
   std::vector<std::string> left_;
 };
 

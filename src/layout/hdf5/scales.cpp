@@ -142,8 +142,9 @@ void Scales::learn(hid_t file, const std::string& path) {
   const Handle attribute = own(H5Aopen(dataset.get(), "REFERENCE_LIST", H5P_DEFAULT), path);
   const Handle space = own(H5Aget_space(attribute.get()), path);
   const hssize_t count = checked(H5Sget_simple_extent_npoints(space.get()), path);
-  scale.references.resize(static_cast<std::size_t>(count));
   const Handle type(reference_type());
+  require_plausible_count(attribute.get(), type.get(), count, path + ": REFERENCE_LIST");
+  scale.references.resize(static_cast<std::size_t>(count));
   if (!scale.references.empty()) {
     check(H5Aread(attribute.get(), type.get(), scale.references.data()), path);
   }
@@ -209,6 +210,25 @@ void Scales::attach(hid_t file, hid_t dataset, const std::string& path,
   write_in_space(dataset, list_name, type.get(), space.get(), list.data());
 }
 
+/// Removes a dataset from the users of all scales, and returns the paths of those.
+std::vector<std::string> Scales::forget(hobj_ref_t user) {
+  std::vector<std::string> changed;
+  for (auto& [path, scale] : scales_) {
+    const auto gone = std::erase_if(
+        scale.references, [&](const Reference& reference) { return reference.dataset == user; });
+    if (gone != 0) {
+      scale.is_changed = true;
+      changed.push_back(path);
+    }
+  }
+  return changed;
+}
+
+std::vector<std::string> Scales::detach(hid_t file, hid_t dataset, const std::string& path) {
+  check(H5Adelete(dataset, list_name), path);
+  return forget(reference_to(file, path));
+}
+
 void Scales::remove(hid_t file, const std::string& path) {
   const std::vector<Reference> users = std::move(scales_.at(path).references);
   scales_.erase(path);
@@ -217,12 +237,7 @@ void Scales::remove(hid_t file, const std::string& path) {
     if (is_attached(dataset.get(), path)) {
       check(H5Adelete(dataset.get(), list_name), path);
     }
-    for (auto& [_, scale] : scales_) {
-      const auto gone = std::erase_if(scale.references, [&](const Reference& reference) {
-        return reference.dataset == user.dataset;
-      });
-      scale.is_changed = scale.is_changed || gone != 0;
-    }
+    forget(user.dataset);
   }
   check(H5Ldelete(file, path.c_str(), H5P_DEFAULT), path);
 }

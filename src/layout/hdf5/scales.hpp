@@ -30,6 +30,8 @@ class Scales {
   const netcdf4::Use* find(const std::string& path) const;
   /// Is there a scale without coordinates at `path`?
   bool has_plain(const std::string& path) const;
+  /// Has a dataset the scale at `path` for a dimension?
+  bool is_used(const std::string& path) const { return !scales_.at(path).references.empty(); }
 
   /// Creates the scale of a dimension without coordinates: the dataset at `path`, which has no data
   /// and takes no space.
@@ -39,6 +41,8 @@ class Scales {
   /// Attaches the scales at `scales` to the dimensions of the variable `dataset` at `path`.
   void attach(hid_t file, hid_t dataset, const std::string& path,
               const std::vector<std::string>& scales);
+  /// Takes from the variable `dataset` at `path` all its scales, and returns their paths.
+  std::vector<std::string> detach(hid_t file, hid_t dataset, const std::string& path);
   /// Removes the scale without coordinates at `path`, so that a variable can take its name. The
   /// variables along that dimension then have no scales at all: attach them again.
   void remove(hid_t file, const std::string& path);
@@ -61,6 +65,7 @@ class Scales {
   };
   void learn(hid_t file, const std::string& path);
   void enter(hid_t dataset, const std::string& path, const std::string& title);
+  std::vector<std::string> forget(hobj_ref_t user);
   static hid_t reference_type();
   int new_id(const std::string& path);
 
