@@ -312,7 +312,7 @@ void add_plan_options(CLI::App* command, PlanVerb& verb) {
     return command->add_option(name, value, help)->type_name(type);
   };
   const auto count = [](int most) { return CLI::Range(1, most).description(""); };
-  add("--ranks", verb.ranks, "N", "of the run")->check(count(100'000'000));
+  add("--ranks", verb.ranks, "N", "of the run, at most 2097152")->check(count(most_planned_ranks));
   add("--nodes", verb.nodes, "N", "else as many as the machine's cores ask for")
       ->check(CLI::NonNegativeNumber.description(""));
   add("--shape", verb.shapes, "AxBxC", "of a variable; again for another one")

@@ -14,7 +14,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t most_bytes = 1ULL << 60;
-constexpr std::uint64_t most_ranks = 100'000'000;
 constexpr std::size_t most_kinds = 128;
 
 [[noreturn]] void refuse(const std::string& name, const std::string& why) {
@@ -51,7 +50,7 @@ sim::Variable variable_of(const Json& kind, std::uint64_t ranks, std::uint64_t s
 
 Recorded recorded(const Json& series) {
   Recorded result;
-  const std::uint64_t ranks = count_of(series, "ranks", 1, most_ranks);
+  const std::uint64_t ranks = count_of(series, "ranks", 1, most_planned_ranks);
   const std::uint64_t steps = count_of(series, "steps", 1, most_bytes);
   result.job.ranks = static_cast<int>(ranks);
   result.job.cut = sim::Cut::columns;

@@ -7,6 +7,9 @@
 
 namespace sluice::cli {
 
+/// Of a run that is planned: about 1.2 KB of memory each.
+inline constexpr int most_planned_ranks = 1 << 21;
+
 /// What the series of files with most bytes was.
 struct Recorded {
   sim::Job job;         ///< its ranks, and what they wrote at each step

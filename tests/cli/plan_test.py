@@ -103,6 +103,12 @@ class Plan(unittest.TestCase):
             self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
             self.assertIn(what, result.stderr)
 
+    def test_more_ranks_than_there_is_memory_for_are_refused_at_once(self):
+        result = sluice("plan", "--ranks", 20_000_000, "--shape", "64")
+        self.assertEqual((result.returncode, result.stdout), (BAD_INPUT, ""))
+        self.assertIn("--ranks", result.stderr)
+        self.assertIn("2097152", result.stderr)
+
     def test_of_a_record(self):
         record = new_path(".json")
         series = {"path": "out.h5", "ranks": 96, "steps": 10, "open_s": 6000, "write_s": 10,
