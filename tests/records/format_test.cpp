@@ -2,8 +2,11 @@
 #include <cstring>
 
 #include "codec/checksum.hpp"
+#include "layout/records/catalog.hpp"
 #include "layout/records/entry_text.hpp"
 #include "layout/records/log.hpp"
+#include "layout/records/planner.hpp"
+#include "model/clock.hpp"
 #include "records/local_records.hpp"
 
 namespace sluice::test {
@@ -158,6 +161,41 @@ TEST(RecordsFormat, StepsThatWereDroppedStayDropped) {
     }
     EXPECT_FALSE(in.fetch());
   });
+}
+
+/// The shortest of three times that a file of so many steps takes to open.
+double opening_s(std::uint64_t steps) {
+  const auto memory = storage::make_memory();
+  const auto file = memory->open("f.rec", storage::Access::create);
+  const auto planner = records::RecordsPlanner::create(*file, {});
+  model::Definition definition;
+  definition.name = "v";
+  definition.type = type_of<double>();
+  definition.stepped = true;
+  planner->define(definition);
+  layout::CommitRequest request;
+  request.is_step = true;
+  request.touched = {{0, {}}};
+  for (std::uint64_t s = 0; s < steps; ++s) {
+    planner->plan_commit(request);
+    const layout::MetadataUpdate update = planner->seal();
+    for (const auto* runs : {&update.fresh, &update.root}) {
+      for (const layout::MetadataRun& run : *runs) {
+        file->write(run.offset, run.bytes);
+      }
+    }
+  }
+  double shortest_s = 1e9;
+  for (int round = 0; round < 3; ++round) {
+    const double began_s = model::now_s();
+    EXPECT_EQ(records::RecordsCatalog::open(*file)->steps(), steps);
+    shortest_s = std::min(shortest_s, model::now_s() - began_s);
+  }
+  return shortest_s;
+}
+
+TEST(RecordsFormat, TheTimeToOpenGrowsWithTheSteps) {
+  EXPECT_LT(opening_s(40'000), 10 * opening_s(10'000));  // 30 times, where each step visits all
 }
 
 }  // namespace

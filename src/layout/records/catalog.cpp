@@ -38,16 +38,14 @@ void RecordsCatalog::add(const Entry& entry) {
     add(attribute);
   }
   const bool is_step = entry.row.step != CommitRow::no_step;
-  if (entry.steps > steps_ + (is_step ? 1 : 0) || (is_step && entry.row.step + 1 != entry.steps)) {
+  const std::uint64_t expected = steps_ + (is_step ? 1 : 0);
+  if (entry.steps > expected || (is_step && entry.row.step + 1 != entry.steps)) {
     throw Error(Code::damaged, file_.path() + ": the entries of the file are inconsistent");
   }
   steps_ = entry.steps;
-  for (auto& sections : stepped_) {
-    sections.erase(sections.lower_bound(steps_), sections.end());
+  if (entry.steps < expected) {
+    drop_later_steps();
   }
-  std::erase_if(commits_, [&](const CommitRow& row) {
-    return row.step != CommitRow::no_step && row.step >= steps_;
-  });
   for (const Section& section : entry.sections) {
     check(section);
     if (variables_[section.variable].definition.stepped && is_step) {
@@ -57,6 +55,15 @@ void RecordsCatalog::add(const Entry& entry) {
     }
   }
   commits_.push_back(entry.row);
+}
+
+void RecordsCatalog::drop_later_steps() {
+  for (auto& sections : stepped_) {
+    sections.erase(sections.lower_bound(steps_), sections.end());
+  }
+  std::erase_if(commits_, [&](const CommitRow& row) {
+    return row.step != CommitRow::no_step && row.step >= steps_;
+  });
 }
 
 void RecordsCatalog::add(const model::Attribute& attribute) {

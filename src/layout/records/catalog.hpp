@@ -33,6 +33,7 @@ class RecordsCatalog final : public Catalog {
   RecordsCatalog(storage::File& file, const Root& root);
   void add(const Entry& entry);
   void add(const model::Attribute& attribute);
+  void drop_later_steps();
   void check(const Section& section) const;
 
   storage::File& file_;
