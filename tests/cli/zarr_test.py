@@ -7,6 +7,7 @@ import unittest
 
 import h5py
 import numpy
+import xarray
 import zarr
 
 from command import BAD_INPUT, DIFFERS, FINE, flip, new_path, path, said, sluice
@@ -36,6 +37,13 @@ class Stores(unittest.TestCase):
             back = new_path()
             self.assertEqual(sluice("convert", target, back, ranks=ranks).returncode, FINE)
             self.assertEqual(sluice("diff", "spins.h5", back).returncode, FINE)
+
+    def test_xarray_opens_the_whole_tree(self):
+        """Sizes of a dimension differ nowhere below a group, in that of Sluice neither."""
+        for target in (self.store(), self.store("--compress", "deflate:6")):
+            with xarray.open_datatree(target, engine="zarr", consolidated=False) as tree, \
+                    h5py.File(path("spins.h5")) as before:
+                self.assertTrue(numpy.array_equal(tree["spins"], before["spins"][:]))
 
     def test_folders_that_are_no_store_are_called_so(self):
         target = new_store()

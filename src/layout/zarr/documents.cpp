@@ -225,7 +225,7 @@ Array time_array(std::uint64_t steps) {
 Array commits_array(std::uint64_t rows) {
   Array array = plain_array(type_of(Kind::u64), {rows, CommitRow::words},
                             {rows_per_object, CommitRow::words});
-  array.dimensions = {"commit", "word"};
+  array.dimensions = {"commit", "column"};
   return array;
 }
 
