@@ -6,6 +6,7 @@
 #include <set>
 
 #include "sessions/local_sessions.hpp"
+#include "support/faulty_storage.hpp"
 
 namespace sluice::test {
 namespace {
@@ -257,6 +258,31 @@ TEST(Sessions, a_read_beyond_the_end_is_told_to_who_asked) {
     in.end(session);
     in.close();
   });
+}
+
+TEST(Sessions, a_read_that_failed_is_tried_again_for_the_next_who_asks) {
+  LocalSessions local;
+  local.memory().put("f", bytes_at(0, 100));
+  const auto faults = std::make_shared<storage::Faults>();
+  const auto faulty = std::make_shared<storage::FaultyStorage>(
+      std::shared_ptr<storage::Storage>(std::shared_ptr<void>(), &local.memory()), faults);
+  local.run(1, [&](exec::Transport& t) {
+    SessionFile in(
+        std::make_unique<detail::SessionImpl>(t, faulty, "f", Mode::read, local.options()));
+    storage::Rule rule;
+    rule.call = storage::Call::read;
+    faults->add(rule);
+    const Session session = in.start(0, 100);
+    std::vector<std::byte> part(60);
+    in.read(session, part.data(), part.size(), 0);
+    EXPECT_EQ(thrown_by([&] { in.wait_for_reads(); }).code(), Code::io);
+    in.read(session, part.data(), part.size(), 0);
+    in.wait_for_reads();
+    EXPECT_EQ(part, bytes_at(0, 60));
+    in.end(session);
+    in.close();
+  });
+  EXPECT_EQ(faults->fired(), 1);
 }
 
 TEST(Sessions, bytes_written_twice_name_both_who_wrote_them) {

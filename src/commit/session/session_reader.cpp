@@ -131,15 +131,22 @@ bool SessionReader::go_ahead(Ahead& ahead) {
 
 SessionReader::News SessionReader::news() {
   News news;
+  std::vector<std::uint64_t> failed;
   for (std::size_t i = asked_.size(); i != 0; --i) {
     const Question question = asked_.front();
     asked_.pop_front();
     const std::shared_ptr<Cell> cell = look_up(question.range.offset);
     if (cell && is_there(*cell)) {
       news.answers.push_back(answer(question, *cell));
+      if (cell->failure) {
+        failed.push_back(cell_of(question.range.offset).offset);
+      }
     } else {
       asked_.push_back(question);
     }
+  }
+  for (const std::uint64_t place : failed) {
+    cells_.erase(place);
   }
   for (auto at = ahead_.begin(); at != ahead_.end();) {
     if (go_ahead(at->second)) {

@@ -2,8 +2,9 @@
 //
 // Invariants: a cell (a tile, or a piece of one of the maximal length) is read once as long as it
 // is kept, whoever requests it; at most cells_max_ cells are kept; the least recently used are
-// evicted first, and none for which a request waits; the thread only reads the file; every request
-// gets one answer.
+// evicted first, and none for which a request waits; one that could not be read is kept until the
+// requests that wait for it are answered, as the failure may pass; the thread only reads the file;
+// every request gets one answer.
 #pragma once
 
 #include <cstdint>
