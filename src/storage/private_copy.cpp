@@ -109,15 +109,19 @@ std::string private_copy(const std::string& path) {
   return "/proc/self/fd/" + std::to_string(to.release());
 }
 
-std::vector<std::string> files_ending_in(const std::string& folder, const std::string& ending) {
+std::vector<std::string> files_ending_in(const std::string& folder, const std::string& ending,
+                                         std::string& why_not) {
   std::vector<std::string> paths;
-  std::error_code none;
-  for (auto at = std::filesystem::directory_iterator(folder, none);
-       !none && at != std::filesystem::directory_iterator(); at.increment(none)) {
+  std::error_code failed;
+  for (auto at = std::filesystem::directory_iterator(folder, failed);
+       !failed && at != std::filesystem::directory_iterator(); at.increment(failed)) {
     std::error_code unknown;
     if (at->path().string().ends_with(ending) && at->is_regular_file(unknown)) {
       paths.push_back(at->path().string());
     }
+  }
+  if (failed) {
+    why_not = failed.message();
   }
   std::sort(paths.begin(), paths.end());
   return paths;

@@ -12,8 +12,9 @@ namespace sluice::storage {
 /// `path`.
 std::string private_copy(const std::string& path);
 
-/// The regular files of a folder whose names end in `ending`, as paths in the order of their names;
-/// none if the folder cannot be listed.
-std::vector<std::string> files_ending_in(const std::string& folder, const std::string& ending);
+/// The regular files of a folder whose names end in `ending`, as paths in the order of their names.
+/// If the folder cannot be listed, `why_not` is a reason; otherwise it is not changed.
+std::vector<std::string> files_ending_in(const std::string& folder, const std::string& ending,
+                                         std::string& why_not);
 
 }  // namespace sluice::storage

@@ -248,13 +248,13 @@ void check_heap(DriverState& state, haddr_t address, std::span<const std::byte> 
 herr_t read_bytes(H5FD_t* file, H5FD_mem_t kind, hid_t, haddr_t address, size_t size,
                   void* buffer) {
   DriverState& state = state_of(file);
-  note_file(state.file->path());
-  if (state.placeholder.holds(buffer)) {
-    state.noted = Extent{address, size};
-    return 0;
-  }
   const std::span<std::byte> bytes(static_cast<std::byte*>(buffer), size);
   try {
+    note_file(state.file->path());
+    if (state.placeholder.holds(buffer)) {
+      state.noted = Extent{address, size};
+      return 0;
+    }
     read_planned(state, address, bytes);
     if (kind == H5FD_MEM_DRAW || kind == H5FD_MEM_GHEAP) {
       check_heap(state, address, bytes);
@@ -269,19 +269,20 @@ herr_t read_bytes(H5FD_t* file, H5FD_mem_t kind, hid_t, haddr_t address, size_t 
 herr_t write_bytes(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, size_t size,
                    const void* buffer) {
   DriverState& state = state_of(file);
-  if (state.is_direct) {
+  if (state.is_direct || !state.placeholder.holds(buffer)) {
+    const std::span<const std::byte> bytes(static_cast<const std::byte*>(buffer), size);
     try {
-      state.file->write(address, {static_cast<const std::byte*>(buffer), size});
-      state.end_of_file = std::max<std::uint64_t>(state.end_of_file, address + size);
+      if (state.is_direct) {
+        state.file->write(address, bytes);
+        state.end_of_file = std::max<std::uint64_t>(state.end_of_file, address + size);
+      } else {
+        state.overlay.write(address, bytes);
+      }
       return 0;
     } catch (const std::exception& e) {
       note_failure(state, e);
       return -1;
     }
-  }
-  if (!state.placeholder.holds(buffer)) {
-    state.overlay.write(address, {static_cast<const std::byte*>(buffer), size});
-    return 0;
   }
   if (address < state.frontier) {
     state.failure = "raw data planned at " + std::to_string(address) +

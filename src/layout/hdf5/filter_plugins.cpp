@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -59,7 +60,7 @@ class Plugins {
       return known->second;
     }
     for (const std::string& path : files_for(id)) {
-      if (looked_at_.count(path) != 0) {
+      if (is_known(path)) {
         continue;
       }
       look_at(path);
@@ -73,7 +74,7 @@ class Plugins {
   std::vector<std::shared_ptr<FilterPlugin>> all() {
     const std::lock_guard lock(mutex_);
     for (const std::string& path : files_for(0)) {
-      if (looked_at_.count(path) == 0) {
+      if (!is_known(path)) {
         look_at(path);
       }
     }
@@ -90,8 +91,11 @@ class Plugins {
     std::string where;
     std::string bad;
     for (const std::string& folder : plugin_folders()) {
-      where += (where.empty() ? "" : ", ") + folder;
-      for (const std::string& path : storage::files_ending_in(folder, ".so")) {
+      std::string unlisted;
+      const auto files = storage::files_ending_in(folder, ".so", unlisted);
+      where +=
+          (where.empty() ? "" : ", ") + folder + (unlisted.empty() ? "" : " (" + unlisted + ")");
+      for (const std::string& path : files) {
         const auto why = looked_at_.find(path);
         if (why != looked_at_.end() && !why->second.empty()) {
           bad += (bad.empty() ? "" : ", ") + file_name(path) + " (" + why->second + ")";
@@ -112,7 +116,8 @@ class Plugins {
     const codec::KnownPlugin* known = codec::find_known_plugin(id);
     std::vector<std::string> files;
     for (const std::string& folder : plugin_folders()) {
-      const auto there = storage::files_ending_in(folder, ".so");
+      std::string unlisted;  // missing() asks for it
+      const auto there = storage::files_ending_in(folder, ".so", unlisted);
       files.insert(files.end(), there.begin(), there.end());
     }
     if (known != nullptr) {
@@ -123,13 +128,22 @@ class Plugins {
     return files;
   }
 
+  /// Files are looked at once, but for those that could not be read, which may pass.
+  bool is_known(const std::string& path) const {
+    return looked_at_.count(path) != 0 && unread_.count(path) == 0;
+  }
+
   void look_at(const std::string& path) {
     std::string why_not;
     std::shared_ptr<FilterPlugin> plugin;
+    unread_.erase(path);
     try {
       plugin = load_filter_plugin(path, why_not);
     } catch (const Error& e) {
       why_not = e.what();
+      if (e.code() != Code::format) {
+        unread_.insert(path);
+      }
     }
     if (plugin && plugin->id < H5Z_FILTER_RESERVED) {  // as netCDF4's wheel has for deflate
       plugin.reset();
@@ -144,6 +158,7 @@ class Plugins {
   std::mutex mutex_;
   std::map<std::uint32_t, std::shared_ptr<FilterPlugin>> found_;
   std::map<std::string, std::string> looked_at_;  ///< paths, and why they are no filters
+  std::set<std::string> unread_;                  ///< those that could not be read
 };
 
 Plugins& plugins() {
