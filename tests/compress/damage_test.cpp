@@ -7,9 +7,12 @@
 #include "codec/filter.hpp"
 #include "layout/formats/formats.hpp"
 #include "layout/local_files.hpp"
+#include "support/world.hpp"
 
 namespace sluice::test {
 namespace {
+
+using model::Box;
 
 const Shape shape = {64, 256};
 
@@ -139,6 +142,65 @@ TEST_F(Damage, LargeChunksNeedABudget) {
 }
 
 /// What is written with the defaults is read with the defaults, however long its chunks are.
+/// Steps of a variable with checksums: numbers, then nothing but the fill value, then nothing.
+void write_store(LocalFiles& files, const std::string& path, const std::string& compress) {
+  files.run(2, [&](exec::Transport& transport) {
+    File out = files.open(transport, path, Mode::write);
+    const Variable v = out.define<std::int32_t>(
+        "v", shape,
+        {.steps = true, .partial = true, .fill = 7, .chunk = {16, 256}, .compress = compress});
+    const Box mine = slab(shape, transport.rank(), 2);
+    for (int s = 0; s < 3; ++s) {
+      Array<std::int32_t> values(mine.volume());
+      std::fill_n(values.data(), values.size(), s == 0 ? 1 + transport.rank() : 7);
+      Step step = out.begin_step();
+      if (s < 2) {
+        step.put(v, values.data(), selection_of(mine));
+      }
+      step.end();
+    }
+    out.close();
+  });
+}
+
+TEST_F(Damage, AChunkThatIsGoneIsNotTheFillValue) {
+  for (const char* compress : {"deflate:6", "none"}) {
+    LocalFiles files;
+    write_store(files, "s.zarr", compress);
+    const auto read = [&](std::uint64_t step) {
+      return files.caught(3, [&](exec::Transport& transport) {
+        File in = files.open(transport, "s.zarr", Mode::read);
+        Array<std::int32_t> got(64 * 256);
+        in.get<std::int32_t>(in.find("v"), got.data(), {}, step);
+        EXPECT_EQ(got[0], step == 0 ? 1 : 7);
+      });
+    };
+    const auto read_row = [&](std::uint64_t step) {
+      return files.caught(3, [&](exec::Transport& transport) {
+        File in = files.open(transport, "s.zarr", Mode::read);
+        const std::vector<std::uint64_t> ids{static_cast<std::uint64_t>(transport.rank()) + 1};
+        std::vector<std::int32_t> row(256);
+        in.get_rows(in.find("v"), ids, row, step);
+        EXPECT_EQ(row[255], step == 0 ? 1 : 7);
+      });
+    };
+    for (std::uint64_t step = 0; step < 3; ++step) {
+      EXPECT_EQ(read(step).code(), Code::ok) << compress << step;
+      EXPECT_EQ(read_row(step).code(), Code::ok) << compress << step;
+    }
+    for (const std::string& path : files.storage()->paths()) {
+      if (path.starts_with("s.zarr/v/c.0.")) {
+        files.storage()->remove(path);
+      }
+    }
+    for (const Error& error : {read(0), read_row(0)}) {
+      expect_error(error, Code::damaged, {"v, step 0", "does not match its checksum"});
+    }
+    EXPECT_EQ(read(1).code(), Code::ok);
+    EXPECT_EQ(read_row(2).code(), Code::ok);
+  }
+}
+
 TEST_F(Damage, ALongChunkIsReadAlone) {
   const Shape chunk{34, 1 << 20};  // 136 MiB, more than half of the budget
   files_.run(2, [&](exec::Transport& transport) {

@@ -161,6 +161,45 @@ void CheckedReader::check_tile(const Located& located, std::uint64_t tile,
   }
 }
 
+void CheckedReader::check_absent(const Located& located, const Box& box) {
+  const layout::Placement& placement = located.placement();
+  const model::Definition& definition = view_[located.variable].definition;
+  std::uint64_t elements = 0;  // of the checksum
+  std::uint64_t checksum = 0;
+  for (const layout::Piece& piece : layout::cut(placement, box)) {
+    if (placement.address(piece.tile_index) != layout::absent) {
+      continue;
+    }
+    const Box held = placement.tile_box(piece.tile_index);
+    for (const Record* record : located.records.overlapping(held)) {
+      if (!model::contains(held, record->box)) {
+        continue;
+      }
+      if (const std::uint64_t volume = record->box.volume(); volume != elements) {
+        checksum = checksum_of_fill(definition, volume);
+        elements = volume;
+      }
+      if (checksum != record->checksum) {
+        refuse(located, *record);
+      }
+    }
+  }
+}
+
+std::uint64_t CheckedReader::checksum_of_fill(const model::Definition& definition,
+                                              std::uint64_t elements) {
+  constexpr std::uint64_t most_at_once = 8192;
+  std::vector<std::byte> fill(std::min(elements, most_at_once) * definition.type.bytes);
+  model::fill(fill, definition.type, definition.fill);
+  checksum_.restart();
+  for (std::uint64_t left = elements; left != 0;) {
+    const std::uint64_t count = std::min(left, most_at_once);
+    checksum_.update(std::span(fill).first(count * definition.type.bytes));
+    left -= count;
+  }
+  return checksum_.value();
+}
+
 void CheckedReader::refuse(const Wanted& which, const Record& record) const {
   const std::string where = view_.name_of(which.variable, which.step) + ", " + record.box.text();
   const bool is_named = record.rank != exec::ChecksumRecord::nobody;

@@ -36,6 +36,9 @@ class CheckedReader {
   /// Compares the records that are in a decoded tile; called by any thread. Error damaged.
   void check_tile(const Located& located, std::uint64_t tile,
                   std::span<const std::byte> dense) const;
+  /// Compares the records that are in tiles of `box` which are not there, and so read as the fill
+  /// value. Error damaged.
+  void check_absent(const Located& located, const model::Box& box);
   /// Error damaged, or changed_outside if the file was changed.
   [[noreturn]] void refuse(const Wanted& which, const Record& record) const;
 
@@ -44,6 +47,7 @@ class CheckedReader {
                   const Destination& to);
   void read(storage::File& file, const Located& located, const model::Box& box,
             std::span<std::byte> out) const;
+  std::uint64_t checksum_of_fill(const model::Definition& definition, std::uint64_t elements);
   /// Puts what a part that was read and the destination have in common.
   void put_common(const Located& located, const model::Box& part, std::span<const std::byte> bytes,
                   const model::Box& common, const Destination& to);

@@ -130,6 +130,7 @@ void RowReader::read_encoded_rows(const Located& located, exec::RowSource& sourc
       const Box whole = tiles.whole_tile(piece.tile_index);
       const std::span<std::byte> dense = memory->take(tiles.tile_bytes(piece.tile_index));
       if (tiles.address(piece.tile_index) == layout::absent) {
+        checked_.check_absent(located, piece.box);
         model::fill(dense, d.type, d.fill);
       } else {
         decoder->read(file, located.tiles, piece.tile_index, dense);

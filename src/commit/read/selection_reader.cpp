@@ -285,7 +285,10 @@ void SelectionReader::get_encoded(const GetRequest& request, const Box& region) 
     checked_.check_tile(located, tile, dense);
   };
   const Destination to(variable, request);
-  reading.finish = [&] { fill_absent(located.placement(), to); };
+  reading.finish = [&] {
+    checked_.check_absent(located, to.box());
+    fill_absent(located.placement(), to);
+  };
   std::vector<std::byte> bytes;
   exec::read_encoded(transport, reading, request.box,
                      [&](const Box& part, std::span<const std::byte> stored) {
