@@ -5,6 +5,7 @@
 
 #include "exec/encode_pool.hpp"
 #include "exec/exchange/bounded_exchange.hpp"
+#include "exec/transport/agree.hpp"
 #include "exec/transport/given_up.hpp"
 #include "exec/transport/tags.hpp"
 #include "layout/tile_block.hpp"
@@ -64,6 +65,8 @@ class Decoding final : public RoundParty {
     choose_rounds();
     own_ = owners_.index_of(transport_.rank());
     ask();
+    // Between the messages of a round nobody could be told that there is no memory for them.
+    together(transport_, [&] { reserve(); });
     BoundedExchange(transport_, decoded_tile_tag, share_ / 4, *this, buffers_)
         .run((owners_.most() + per_round_ - 1) / per_round_);
   }
@@ -172,6 +175,29 @@ class Decoding final : public RoundParty {
       largest = std::max(largest, sum);
     }
     return largest;
+  }
+
+  /// The memory of every round, in which each rank sends what it has decoded.
+  void reserve() {
+    const std::uint64_t rounds = (owners_.most() + per_round_ - 1) / per_round_;
+    std::uint64_t most_bytes = 0;
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      std::uint64_t sum = 0;
+      std::uint64_t largest = 0;
+      for (const Wish& wish : asked_) {
+        const std::uint64_t bytes =
+            bytes_for(wish, own(), round * per_round_, (round + 1) * per_round_);
+        sum += bytes;
+        largest = std::max(largest, bytes);
+      }
+      most_bytes = std::max({most_bytes, largest, std::min(sum, share_ / 4)});
+    }
+    grow(buffers_.sent, most_bytes);
+    grow(buffers_.received, largest_round(per_round_));
+  }
+
+  static void grow(std::vector<std::byte>& memory, std::uint64_t bytes) {
+    memory.resize(std::max<std::size_t>(memory.size(), bytes));
   }
 
   int rank_of(std::uint32_t reader) const { return owners_.owners()[reader]; }

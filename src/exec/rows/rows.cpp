@@ -148,11 +148,15 @@ class Answers {
 
 std::vector<std::byte> fetch_rows(Transport& transport, const RowSource& source,
                                   std::span<const std::uint64_t> ids) {
-  std::vector<std::size_t> order(ids.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return ids[a] < ids[b]; });
+  // What one rank has no memory for is the error of all of them.
+  std::vector<std::size_t> order;
+  std::vector<std::byte> out;
+  std::vector<std::byte> room;  // as much as the answers take
   Sorter questions(transport.size());
   together(transport, [&] {
+    order.resize(ids.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return ids[a] < ids[b]; });
     if (!order.empty() && ids[order.back()] >= source.rows) {
       throw Error(Code::out_of_bounds, "get_rows " + source.name + ": row " +
                                            model::number_text(ids[order.back()]) + " of " +
@@ -165,10 +169,14 @@ std::vector<std::byte> fetch_rows(Transport& transport, const RowSource& source,
     }
   });
   std::vector<Parcel> parcels = transport.exchange(questions.take());
-  together(transport, [&] { Answers(source, parcels).give(); });
+  together(transport, [&] {
+    out.resize(ids.size() * source.row_bytes);
+    room.reserve(out.size());
+    Answers(source, parcels).give();
+  });
+  room = {};
   const std::vector<Parcel> answers = transport.exchange(std::move(parcels));
   // Owners ascend with the rows, so the answers in order of owner are the rows in ascending order.
-  std::vector<std::byte> out(ids.size() * source.row_bytes);
   std::size_t next = 0;
   for (const Parcel& parcel : answers) {
     for (std::size_t at = 0; source.row_bytes != 0 && at < parcel.bytes.size();
