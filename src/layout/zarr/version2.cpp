@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "layout/zarr/fill_value.hpp"
-#include "layout/zarr/objects.hpp"
 #include "layout/zarr/walk.hpp"
 #include "model/type_names.hpp"
 #include "sluice/error.hpp"
@@ -35,16 +34,13 @@ std::string root_name(storage::File& file) {
 }
 
 Json document_of(storage::File& file, const std::string& name) {
-  const std::uint64_t bytes = file.object_bytes(name).value_or(0);
-  if (bytes == 0) {
-    return Json::object();
-  }
   if (name == root_name(file)) {
-    std::vector<std::byte> text(bytes);
+    std::vector<std::byte> text(file.object_bytes(name).value_or(0));
     text.resize(file.read(0, text));
     return parse(text, file.path(), name);
   }
-  return parse(read_object(file, name, new_addresses(bytes), bytes), file.path(), name);
+  const std::vector<std::byte> text = read_document(file, name);
+  return text.empty() ? Json::object() : parse(text, file.path(), name);
 }
 
 /// The name of version 3 for a type such as "<f4"; where there is none, the type as it is.
