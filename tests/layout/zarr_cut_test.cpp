@@ -51,10 +51,56 @@ class ZarrCut : public testing::Test {
   LocalFiles files_;
 };
 
+TEST_F(ZarrCut, AChunkOfNoBytesIsNotTheFillValue) {
+  for (const int version : {2, 3}) {
+    put_group(version);
+    const std::string chunk = version == 3 ? "x/c/" : "x/";
+    put(chunk + "0", "\1\2");
+    std::vector<std::int8_t> got;
+    EXPECT_EQ(reading(got).code(), Code::ok);
+    EXPECT_EQ(got, (std::vector<std::int8_t>{1, 2, 9, 9}));
+    put(chunk + "1", "");
+    expect_error(reading(got), Code::truncated, {"s.zarr/" + chunk + "1", "0 bytes"});
+    put(chunk + "1", "\3");
+    expect_error(reading(got), Code::truncated, {"x, chunk at"});
+  }
+}
+
+TEST_F(ZarrCut, ADocumentOfNoBytesHidesNothing) {
+  for (const auto& [version, name] : {std::pair(3, "y/zarr.json"),
+                                      {2, "y/.zarray"},
+                                      {2, "y/.zgroup"},
+                                      {2, "x/.zattrs"},
+                                      {2, ".zattrs"}}) {
+    put_group(version);
+    ASSERT_EQ(opening().code(), Code::ok);
+    put(name, "");
+    expect_error(opening(), Code::truncated, {std::string("s.zarr/") + name, "0 bytes"});
+  }
+}
+
 TEST_F(ZarrCut, AttributesOfTheRootAreOfBoundedSize) {
   put_group(2);
   files_.storage()->open("s.zarr/.zattrs", storage::Access::create)->resize(6ULL << 30);
   expect_error(opening(), Code::unsupported, {"s.zarr/.zattrs", "6442450944 bytes"});
+}
+
+/// A store whose objects turn out to be shorter than they were.
+class Shrinking final : public storage::ForwardingFile {
+ public:
+  using ForwardingFile::ForwardingFile;
+  std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
+    return ForwardingFile::read(offset, bytes.first(bytes.size() / 2));
+  }
+};
+
+TEST_F(ZarrCut, AnObjectThatEndsBeforeItsSizeIsTruncated) {
+  put_group(3);
+  put("x/c/0", "\1\2");
+  Shrinking store(storage::open_manifest(*files_.storage(), "s.zarr", "zarr.json", "s.zarr"));
+  const Error error = thrown_by(
+      [&] { layout::zarr::read_object(store, "x/c/0", layout::zarr::new_addresses(2), 2); });
+  expect_error(error, Code::truncated, {"s.zarr/x/c/0", "1 bytes"});
 }
 
 }  // namespace

@@ -294,6 +294,8 @@ TEST_F(Zarr, DamageNamesTheVariableAndTheChunk) {
   // A truncated shard.
   put_object(name, {whole.begin(), whole.begin() + 10});
   expect_error(reading(), Code::truncated, {"g/v", "c.0.1.0"});
+  put_object(name, {});
+  expect_error(reading(), Code::truncated, {"g/v", "c.0.1.0", "0 bytes"});
 }
 
 // What could not be looked up is not remembered as nothing.

@@ -119,7 +119,7 @@ ZarrCatalog::Object& ZarrCatalog::object_at(std::uint32_t variable, const Dims& 
   }
   Object object;
   object.segment.name = name;
-  object.segment.length = object.segment.file_bytes = file_.object_bytes(name).value_or(0);
+  object.segment.length = object.segment.file_bytes = bytes_of_object(file_, name).value_or(0);
   object.segment.address = new_addresses(object.segment.length);
   file_.map({&object.segment, 1});
   return objects_.emplace(name, std::move(object)).first->second;  // known once all succeeded

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,11 @@
 
 namespace sluice::layout::zarr {
 
-/// The bytes of an object, tied to `address` and what follows. Error damaged where it is not there
-/// or shorter than `bytes`.
+/// The size of an object; empty if there is no such object. Error truncated where it has no bytes:
+/// none is written so, but a crash, a full disk or a copy that was cut off leaves it.
+std::optional<std::uint64_t> bytes_of_object(storage::File& file, const std::string& name);
+/// The bytes of an object, tied to `address` and what follows. Error truncated where it is not
+/// there, or shorter than `bytes`.
 std::vector<std::byte> read_object(storage::File& file, const std::string& name,
                                    std::uint64_t address, std::uint64_t bytes);
 /// Where so many addresses begin that nobody else in this process has: one File may be shared by

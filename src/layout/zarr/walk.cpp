@@ -60,7 +60,7 @@ void walk_nodes(storage::File& store, const std::function<Node(const std::string
 }
 
 std::vector<std::byte> read_document(storage::File& store, const std::string& name) {
-  const std::uint64_t bytes = store.object_bytes(name).value_or(0);
+  const std::uint64_t bytes = bytes_of_object(store, name).value_or(0);
   if (bytes > storage::most_manifest_bytes) {
     throw Error(Code::unsupported, store.path() + "/" + name + ": has " + std::to_string(bytes) +
                                        " bytes; up to " +

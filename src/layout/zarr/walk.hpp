@@ -21,7 +21,8 @@ enum class Node : std::uint8_t { none, array, group };
 /// before what it holds; it says what is there. Error unsupported beyond the bounds.
 void walk_nodes(storage::File& store, const std::function<Node(const std::string& node)>& look);
 
-/// An object of the store as a whole, which is a document; nothing where it is not there or empty.
+/// An object of the store as a whole, which is a document; nothing where it is not there. Error
+/// truncated where it is empty.
 std::vector<std::byte> read_document(storage::File& store, const std::string& name);
 
 }  // namespace sluice::layout::zarr
