@@ -308,7 +308,13 @@ std::unique_ptr<File> PosixStorage::create_like(const std::string& path, const s
     give_permissions(fd, *permissions);
     calls_.close(fd);
   }
-  return open(path, Access::read_write);
+  try {
+    return open(path, Access::read_write);
+  } catch (...) {  // like a model that may only be read: the other ranks could not open it either
+    const Place place = place_of(path);
+    calls_.unlinkat(place.folder(), place.name(), 0);
+    throw;
+  }
 }
 
 bool PosixStorage::exists(const std::string& path) {

@@ -111,6 +111,24 @@ TEST_P(Permissions, AnotherGroupGetsNoMoreThanEverybody) {
   EXPECT_EQ(mode_of(scratch_ / "new"), 0644U);
 }
 
+/// Nobody else could open the new file for writing: it is not left behind.
+TEST_P(Permissions, OfAModelThatMayOnlyBeReadLeaveNoFile) {
+  make_model(0444);
+  std::filesystem::permissions(scratch_.folder(), std::filesystem::perms{0777});
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool is_user = ::geteuid() != 0 || (::setgroups(0, nullptr) == 0 &&
+                                              ::setgid(nobody) == 0 && ::setuid(nobody) == 0);
+    const Error error =
+        error_of([&] { storage_->create_like(scratch_ / "new", scratch_ / "model"); });
+    ::_exit(is_user && error.code() == Code::permission ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_FALSE(storage_->exists(scratch_ / "new"));
+}
+
 /// One more user may write; the group may do nothing, although its bits, the mask, say otherwise.
 std::vector<std::byte> list_with_nobody() {
   struct Entry {
