@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <locale>
 #include <memory>
 #include <sstream>
@@ -140,7 +141,9 @@ LeaseHolder parse_holder(const std::string& text) {
   lines >> word >> its_version >> holder.kernel >> holder.pids >> holder.process >> holder.start >>
       how;
   holder.by_file = how == "file";
-  holder.is_known = lines && word == mark && its_version == version && holder.process > 0 &&
+  const bool has_process =
+      holder.process > 0 && holder.process <= std::numeric_limits<pid_t>::max();
+  holder.is_known = lines && word == mark && its_version == version && has_process &&
                     (holder.by_file || how == "lock");
   return holder;
 }

@@ -434,6 +434,15 @@ TEST(Lease, ARecordIsTheSameInEveryLocale) {
   }
 }
 
+/// Cut to the 32 bits of a number of a process, it would be one that runs.
+TEST(Lease, ANumberThatNoProcessHasIsNoHolder) {
+  LeaseHolder planted = own_holder(true);
+  planted.process += std::int64_t{1} << 32;
+  const LeaseHolder found = parse_holder(planted.record());
+  EXPECT_FALSE(found.is_known);
+  EXPECT_FALSE(is_running(found).has_value());
+}
+
 TEST(Lease, ARecordThatWasRemovedMeanwhileIsNotTaken) {
   const Scratch scratch;
   static std::string path;
