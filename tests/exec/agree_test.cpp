@@ -112,6 +112,11 @@ TEST(Agree, AFileThatIsBeingMadeHasTheNameThatItGets) {
             "run/out.h5: part out.h5.parts/0.h5: sync failed: x: y");
   const std::string rename = "run/out.h5.sluice-new: rename to run/out.h5 failed";
   EXPECT_EQ(named(rename), rename);
+  EXPECT_EQ(named("run/s.zarr.sluice-begun/zarr.json.sluice-new: open failed: see its folder "
+                  "run/s.zarr.sluice-begun"),
+            "run/out.h5: run/s.zarr/zarr.json: open failed: see its folder run/s.zarr");
+  const std::string begun = "run/out.h5.sluice-begun: rename to run/out.h5 failed";
+  EXPECT_EQ(named(begun), begun);
 }
 
 }  // namespace

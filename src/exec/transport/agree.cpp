@@ -24,12 +24,11 @@ Error naming_rank(const Error& e, int rank) {
 
 namespace {
 
-/// Under its temporary name nobody looks for a file that is being made, unless it kept that.
-std::string without_new_ending(std::string text) {
-  const std::string_view ending = storage::new_ending;
+/// Without `ending` wherever is_temporary() holds for what follows it.
+template <class IsTemporary>
+std::string without_ending(std::string text, std::string_view ending, IsTemporary&& is_temporary) {
   for (std::size_t at = text.find(ending); at != std::string::npos; at = text.find(ending, at)) {
-    const auto rest = std::string_view(text).substr(at + ending.size());
-    if (rest.starts_with(": ") && !rest.starts_with(": rename to ")) {
+    if (is_temporary(std::string_view(text).substr(at + ending.size()))) {
       text.erase(at, ending.size());
     } else {
       at += ending.size();
@@ -38,10 +37,21 @@ std::string without_new_ending(std::string text) {
   return text;
 }
 
+/// Under its temporary name nobody looks for a file or store that is being made, unless it kept
+/// that.
+std::string without_temporary_names(std::string text) {
+  text = without_ending(std::move(text), storage::new_ending, [](std::string_view rest) {
+    return rest.starts_with(": ") && !rest.starts_with(": rename to ");
+  });
+  return without_ending(std::move(text), storage::begun_ending, [](std::string_view rest) {
+    return rest.empty() || rest.starts_with('/');
+  });
+}
+
 }  // namespace
 
 Error naming_file(const Error& given, const std::string& path) {
-  const Error e(given.code(), without_new_ending(given.what()), given.rank());
+  const Error e(given.code(), without_temporary_names(given.what()), given.rank());
   const std::string text = e.what();
   const std::string bare = text_without_rank(e);
   // A relative path names it as well as the absolute one.
