@@ -32,6 +32,21 @@ TEST(Workers, DoWithoutTheThreadsThatCannotBeHad) {
   }
 }
 
+TEST(Workers, BeginNothingAfterAFailure) {
+  for (const int threads : {0, 1}) {
+    Workers workers(1);
+    threads_left = threads;
+    int begun = 0;
+    const auto fail = [&](std::size_t) {
+      ++begun;
+      throw std::runtime_error("no");
+    };
+    EXPECT_THROW(workers.for_each(50, fail), std::runtime_error);
+    EXPECT_EQ(begun, 1) << threads << " threads";
+    threads_left = 1000;
+  }
+}
+
 TEST(Uploads, AFailureIsToldThoughThereIsNoThread) {
   ::setenv("AWS_ACCESS_KEY_ID", "id", 1);
   ::setenv("AWS_SECRET_ACCESS_KEY", "key", 1);

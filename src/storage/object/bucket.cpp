@@ -223,10 +223,11 @@ void Bucket::say_wait(const Call& call, const HttpAnswer& answer, int tries, dou
       std::to_string(std::lround(limit_s(call) - elapsed_s)) + " s");
 }
 
-std::optional<ObjectFacts> Bucket::head(const std::string& key) {
+std::optional<ObjectFacts> Bucket::head(const std::string& key, double most_s) {
   HttpRequest request;
   request.method = "HEAD";
-  const HttpAnswer answer = send({"look-up", key, {}, false, true}, request);
+  const HttpAnswer answer =
+      send({.what = "look-up", .key = key, .may_be_absent = true, .most_s = most_s}, request);
   if (answer.status == 404) {
     return std::nullopt;
   }
@@ -371,7 +372,12 @@ void Bucket::abort_upload(const std::string& key, const std::string& upload) noe
   try {
     HttpRequest request;
     request.method = "DELETE";
-    send({"abort of an upload", key, "uploadId=" + url_encoded(upload, ""), false, true}, request);
+    send({.what = "abort of an upload",
+          .key = key,
+          .parameters = "uploadId=" + url_encoded(upload, ""),
+          .may_be_absent = true,
+          .most_s = after_failure_s()},
+         request);
   } catch (const std::exception&) {
     // it stays invisible; docs/object-stores.md says how the store removes it by itself
   }

@@ -73,8 +73,8 @@ class Bucket {
   const std::string& name() const noexcept { return name_; }
   std::string url_text(const std::string& key) const { return "s3://" + name_ + "/" + key; }
 
-  /// Empty: there is no such object.
-  std::optional<ObjectFacts> head(const std::string& key);
+  /// Empty: there is no such object. `most_s`: as in PutExtras.
+  std::optional<ObjectFacts> head(const std::string& key, double most_s = whole_timeout_s);
   /// Reads from `offset`; returns how many bytes there were. `most_s`: as in PutExtras. Error
   /// not_found.
   std::size_t get(const std::string& key, std::uint64_t offset, std::span<std::byte> into,
@@ -94,6 +94,7 @@ class Bucket {
                            std::span<const std::byte> bytes);
   void end_upload(const std::string& key, const std::string& upload,
                   std::span<const UploadedPart> parts, std::uint64_t bytes);
+  /// Within after_failure_s().
   void abort_upload(const std::string& key, const std::string& upload) noexcept;
 
   /// From now on, while `clock` lives, what changes objects below `prefix` is sent only while the
@@ -101,6 +102,8 @@ class Bucket {
   /// locked once the lease is lost.
   void guard(const std::string& prefix, std::weak_ptr<const LeaseClock> clock);
   double timeout_s() const noexcept { return options_.timeout_s; }
+  /// Of what follows a failure, while other ranks wait for the error.
+  double after_failure_s() const noexcept { return std::min(5.0, options_.timeout_s * 0.1); }
 
   /// Requests that were sent, retries among them.
   std::uint64_t requests() const noexcept { return requests_; }

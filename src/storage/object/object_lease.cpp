@@ -338,9 +338,7 @@ std::string put_own(const Record& record, const std::string& path, const LeaseTi
 
 /// Of the removal of a record after an error, for which other ranks wait.
 double removal_s(const Bucket& bucket, const LeaseClock& clock) {
-  constexpr double most_s = 5;
-  constexpr double of_timeout = 0.1;
-  return std::min({most_s, bucket.timeout_s() * of_timeout, clock.left_s() / 2});
+  return std::min(bucket.after_failure_s(), clock.left_s() / 2);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "model/clock.hpp"
 #include "model/name.hpp"
 #include "sluice/error.hpp"
 #include "storage/object/curl_library.hpp"
@@ -279,9 +280,10 @@ PutCondition ObjectStorage::condition_of(const std::string& key) {
 
 /// The commit's number says what an object holds. Its etag need not: a store that was killed in a
 /// put, or that encrypts its objects anew, may give the same object another one.
-ObjectStorage::Found ObjectStorage::look_up(const std::string& key, const std::string& commit) {
+ObjectStorage::Found ObjectStorage::look_up(const std::string& key, const std::string& commit,
+                                            double most_s) {
   try {
-    const auto there = bucket_.head(key);
+    const auto there = bucket_.head(key, most_s);
     if (!there || there->commit.empty()) {
       return Found::other;
     }
@@ -302,12 +304,15 @@ void ObjectStorage::replace(const std::string& path, std::span<const std::byte> 
                             std::int64_t modified_ns, bool& in_doubt) {
   const std::string key = key_of(path);
   const std::string commit = random_text();
+  const double end_s = model::now_s() + bucket_.timeout_s();  // of all requests together
+  const auto left_s = [&] { return std::max(end_s - model::now_s(), bucket_.after_failure_s()); };
   for (bool is_first = true;; is_first = false) {
     try {
-      note(key, {bucket_.put(key, bytes, condition_of(key), {modified_ns, commit}), commit}, true);
+      const PutExtras extras{modified_ns, commit, left_s()};
+      note(key, {bucket_.put(key, bytes, condition_of(key), extras), commit}, true);
       return;
     } catch (const Error& e) {
-      const Found found = look_up(key, commit);
+      const Found found = look_up(key, commit, left_s());
       if (found == Found::own) {
         return;
       }

@@ -70,7 +70,7 @@ class ObjectStorage final : public Storage, public WholeFiles {
   PutCondition condition_of(const std::string& key);
   void note(const std::string& key, Version version, bool is_own);
   /// After a put that failed, or whose answer was lost.
-  Found look_up(const std::string& key, const std::string& commit);
+  Found look_up(const std::string& key, const std::string& commit, double most_s);
 
   const std::string root_;  ///< "s3://bucket"
   Bucket bucket_;

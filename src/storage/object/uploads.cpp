@@ -193,12 +193,16 @@ void Uploads::send(Lock& lock, const std::string& key, const std::shared_ptr<Pen
 
 void Uploads::carry_out(const std::string& key, Pending& pending) {
   std::exception_ptr met;
-  try {
-    send_object(bucket_, key, pending.content, limits_.part_bytes);
-  } catch (...) {
-    met = std::current_exception();
+  Lock lock(mutex_);
+  if (!failure_) {  // of another one, since this one was submitted
+    lock.unlock();
+    try {
+      send_object(bucket_, key, pending.content, limits_.part_bytes);
+    } catch (...) {
+      met = std::current_exception();
+    }
+    lock.lock();
   }
-  const std::lock_guard lock(mutex_);
   failure_ = failure_ ? failure_ : met;
   held_bytes_ -= pending.content.size();
   pending.content = {};

@@ -73,12 +73,16 @@ void Workers::for_each(std::size_t count, const std::function<void(std::size_t)>
     left -= tasks;
     done.notify_one();
   };
+  const auto has_failed = [&] {
+    const std::lock_guard lock(mutex);
+    return failure != nullptr;
+  };
   for (std::size_t i = 0; i < count; ++i) {
     try {
       submit([&, i] {
         std::exception_ptr met;
         try {
-          task(i);
+          if (!has_failed()) task(i);
         } catch (...) {
           met = std::current_exception();
         }

@@ -24,7 +24,8 @@ class Workers {
   /// `task` must not throw, and takes no lock that the caller has: where there is no thread it is
   /// carried out before this returns.
   void submit(std::function<void()> task);
-  /// Carries out `task(i)` for i in [0, count), and waits; rethrows the first failure.
+  /// Carries out `task(i)` for i in [0, count), and waits; rethrows the first failure, after which
+  /// none is begun.
   void for_each(std::size_t count, const std::function<void(std::size_t)>& task);
 
  private:
