@@ -84,5 +84,22 @@ TEST_F(Outage, ACommitThatFailsIsLookedUpInLittleTime) {
   EXPECT_TRUE(in_doubt);
 }
 
+/// Whether a put that fails with `status` may have been carried out, or be so later.
+TEST_F(Outage, ACommitWithoutAnAnswerIsInDoubt) {
+  for (const bool is_first : {true, false}) {
+    if (!is_first) {
+      answer("", 0);
+      bool in_doubt = false;
+      storage_->replace(manifest, bytes_, 1, in_doubt);
+    }
+    for (const auto& [status, expected] : {std::pair(-1, true), {504, true}, {503, false}}) {
+      answer("PUT", status);
+      bool in_doubt = false;
+      failing_s([&] { storage_->replace(manifest, bytes_, 1, in_doubt); });
+      EXPECT_EQ(in_doubt, expected) << status << (is_first ? ", the first" : "");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sluice

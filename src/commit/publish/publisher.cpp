@@ -287,7 +287,11 @@ void Publisher::publish_to_store(const layout::MetadataUpdate& update, bool sync
         !publish_store(storage_, name_.path(), update, synced, modified_ns, unsynced_, poisoned_);
   } catch (const Error& e) {
     // What another program committed in the meantime is not given up with what this one began.
-    is_new_store_ = is_new_store_ && e.code() != Code::locked;
+    // Nor is what a commit needs that may still arrive.
+    is_new_store_ = is_new_store_ && e.code() != Code::locked && !poisoned_;
+    if (poisoned_) {
+      throw in_doubt(e);
+    }
     throw;
   }
   if (std::exchange(is_new_store_, false)) {

@@ -175,6 +175,7 @@ HttpAnswer Bucket::send(const Call& call, HttpRequest request) {
     const HttpAnswer answer = send_guarded(call, request, left_s);
     const bool is_done = answer.status / 100 == 2 && answer.is_whole &&
                          !(call.may_hold_error && holds_error(answer));
+    if (call.may_arrive != nullptr && may_arrive(answer)) *call.may_arrive = true;
     // A page beyond the end of an object is an answer too.
     if (is_done || (call.may_be_absent && answer.status == 404 && !is_missing_bucket(answer)) ||
         (!request.range.empty() && answer.status == 416)) {
@@ -276,7 +277,8 @@ std::string Bucket::put(const std::string& key, std::span<const std::byte> bytes
   return send({.what = "write",
                .key = key,
                .is_conditional = is_conditional,
-               .most_s = extras.most_s},
+               .most_s = extras.most_s,
+               .may_arrive = extras.may_arrive},
               request)
       .header("etag");
 }

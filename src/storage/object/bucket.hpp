@@ -51,6 +51,8 @@ struct PutExtras {
   std::int64_t modified_ns = 0;  ///< 0: not told
   std::string commit;
   double most_s = whole_timeout_s;  ///< of the call, where that is less than timeout_s
+  /// Becomes true where a try got no answer: it may be carried out later, if the call fails too.
+  bool* may_arrive = nullptr;
 };
 
 struct Listing {
@@ -118,6 +120,7 @@ class Bucket {
     /// An answer of 200 may have an error in it: the store sends its head before it has done it.
     bool may_hold_error = false;
     double most_s = whole_timeout_s;
+    bool* may_arrive = nullptr;  ///< as in PutExtras
   };
   /// How long a call is tried.
   double limit_s(const Call& call) const { return std::min(options_.timeout_s, call.most_s); }

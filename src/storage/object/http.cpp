@@ -217,6 +217,8 @@ HttpAnswer Http::perform(const HttpRequest& request, const Signing& signing) {
   curl.set(handle, CURLOPT_HTTPHEADER, headers.get());
   const CURLcode result = curl.perform(handle);
   answer.is_whole = result == CURLE_OK;
+  answer.was_sent = result != CURLE_COULDNT_CONNECT && result != CURLE_COULDNT_RESOLVE_HOST &&
+                    result != CURLE_COULDNT_RESOLVE_PROXY;
   if (result != CURLE_OK) {
     answer.failure = transfer.is_too_long ? "the answer is longer than what was asked for"
                                           : curl.error_text(result);

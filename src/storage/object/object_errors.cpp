@@ -122,6 +122,13 @@ bool may_try_again(const HttpAnswer& answer) {
          std::find(passing.begin(), passing.end(), code_in(answer)) != passing.end();
 }
 
+bool may_arrive(const HttpAnswer& answer) {
+  constexpr long bad_gateway = 502;
+  constexpr long gateway_timeout = 504;
+  return (answer.status == 0 && answer.was_sent) || answer.status == bad_gateway ||
+         answer.status == gateway_timeout;
+}
+
 bool holds_error(const HttpAnswer& answer) {
   return answer.status / 100 == 2 && !xml_text(answer.text, "Code").empty();
 }

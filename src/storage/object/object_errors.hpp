@@ -10,6 +10,8 @@ namespace sluice::storage {
 
 /// 5xx, 429, what the network did, and errors of that kind inside another answer.
 bool may_try_again(const HttpAnswer& answer);
+/// No answer of the store: a try that was given up, and may be carried out later all the same.
+bool may_arrive(const HttpAnswer& answer);
 /// Is there an error inside an answer of 200?
 bool holds_error(const HttpAnswer& answer);
 /// Are the credentials those of a session that is over?

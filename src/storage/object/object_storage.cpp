@@ -306,9 +306,10 @@ void ObjectStorage::replace(const std::string& path, std::span<const std::byte> 
   const std::string commit = random_text();
   const double end_s = model::now_s() + bucket_.timeout_s();  // of all requests together
   const auto left_s = [&] { return std::max(end_s - model::now_s(), bucket_.after_failure_s()); };
+  bool may_arrive = false;
   for (bool is_first = true;; is_first = false) {
     try {
-      const PutExtras extras{modified_ns, commit, left_s()};
+      const PutExtras extras{modified_ns, commit, left_s(), &may_arrive};
       note(key, {bucket_.put(key, bytes, condition_of(key), extras), commit}, true);
       return;
     } catch (const Error& e) {
@@ -316,8 +317,8 @@ void ObjectStorage::replace(const std::string& path, std::span<const std::byte> 
       if (found == Found::own) {
         return;
       }
-      in_doubt = in_doubt || found == Found::unknown;
       if (!is_first || found != Found::former || e.code() != Code::locked) {
+        in_doubt = in_doubt || may_arrive || found == Found::unknown;
         throw;
       }
     }
