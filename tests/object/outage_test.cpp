@@ -84,6 +84,17 @@ TEST_F(Outage, ACommitThatFailsIsLookedUpInLittleTime) {
   EXPECT_TRUE(in_doubt);
 }
 
+/// What the former writer committed before it let the lease go is what the next commit replaces.
+TEST_F(Outage, WhatWasReadBeforeTheLeaseIsForgotten) {
+  store_.set("/out/run.zarr/zarr.json", "first");
+  storage_->open(manifest, storage::Access::read);
+  store_.set("/out/run.zarr/zarr.json", "second");
+  const auto lease = storage_->lease("s3://out/run.zarr");
+  storage_->open(manifest, storage::Access::read);
+  bool in_doubt = false;
+  storage_->replace(manifest, bytes_, 1, in_doubt);
+}
+
 /// Whether a put that fails with `status` may have been carried out, or be so later.
 TEST_F(Outage, ACommitWithoutAnAnswerIsInDoubt) {
   for (const bool is_first : {true, false}) {

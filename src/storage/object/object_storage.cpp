@@ -235,7 +235,12 @@ void ObjectStorage::remove_all(std::span<const std::string> paths) {
 }
 
 std::unique_ptr<Lease> ObjectStorage::lease(const std::string& path) {
-  return take_object_lease(bucket_, key_of(path), path, has_conditions_);
+  auto lease = take_object_lease(bucket_, key_of(path), path, has_conditions_);
+  // What was read before may be of the writer that had the lease: what is read from now on counts.
+  const std::string prefix = key_of(path) + "/";
+  const std::lock_guard lock(mutex_);
+  std::erase_if(versions_, [&](const auto& known) { return known.first.rfind(prefix, 0) == 0; });
+  return lease;
 }
 
 void ObjectStorage::put(const std::string& path, std::span<const std::byte> bytes) {
