@@ -1,5 +1,7 @@
 // The words of object stores: addresses, answers in XML, when to ask again, errors.
+#include <array>
 #include <chrono>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -103,6 +105,28 @@ TEST(ObjectWords, OnlyWhatMayPassIsTriedAgain) {
   EXPECT_TRUE(storage::may_try_again(answer(200, "InternalError")));
   EXPECT_TRUE(storage::may_try_again(answer(200, "SlowDown")));
   EXPECT_FALSE(storage::may_try_again(answer(200, "AccessDenied")));
+}
+
+TEST(ObjectWords, WhatCannotPassIsTriedOnce) {
+  try {
+    storage::require_curl("s3://out/run.zarr");
+  } catch (const Error&) {
+    GTEST_SKIP() << "no libcurl";
+  }
+  test::SmallStore store;
+  store.use();
+  store.set("/out/long", "more than was asked for");
+  std::array<std::byte, 4> some{};
+  constexpr double deadline_s = 3;
+  storage::Bucket bucket("out", "s3://out/run.zarr", storage::BucketOptions{deadline_s});
+  test::thrown_by([&] { bucket.get("long", 0, some); });
+  EXPECT_EQ(store.count("GET", "/out/long"), 1);
+  for (const char* endpoint : {"http://127.0.0.1:99999", "http://no such host"}) {
+    ::setenv("AWS_ENDPOINT_URL", endpoint, 1);
+    storage::Bucket nowhere("out", "s3://out/run.zarr", storage::BucketOptions{deadline_s});
+    EXPECT_EQ(test::thrown_by([&] { nowhere.head("x"); }).code(), Code::io) << endpoint;
+    EXPECT_LE(nowhere.requests(), 1U) << endpoint;
+  }
 }
 
 TEST(ObjectWords, ErrorsSayWhatToDo) {

@@ -167,6 +167,24 @@ void describe_request(CURL* handle, const HttpRequest& request, const Signing& s
 
 }  // namespace
 
+namespace {
+
+/// Is it a matter of the address or of its certificate?
+bool is_never_ok(CURLcode result) {
+  switch (result) {
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_CACERT_BADFILE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 struct Http::Connections {
   std::mutex mutex;
   std::vector<CURL*> idle;  ///< each with its connection
@@ -217,6 +235,7 @@ HttpAnswer Http::perform(const HttpRequest& request, const Signing& signing) {
   curl.set(handle, CURLOPT_HTTPHEADER, headers.get());
   const CURLcode result = curl.perform(handle);
   answer.is_whole = result == CURLE_OK;
+  answer.is_hopeless = is_never_ok(result) || (transfer.is_too_long && is_data(answer.status));
   answer.was_sent = result != CURLE_COULDNT_CONNECT && result != CURLE_COULDNT_RESOLVE_HOST &&
                     result != CURLE_COULDNT_RESOLVE_PROXY;
   if (result != CURLE_OK) {

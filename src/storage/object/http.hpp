@@ -38,6 +38,7 @@ struct HttpAnswer {
   std::size_t received = 0;                      ///< bytes in the caller's memory
   bool is_whole = false;                         ///< everything that was announced arrived
   std::string failure = {};                      ///< what the network did; without addresses
+  bool is_hopeless = false;                      ///< as any other try would fail
   bool was_sent = false;                         ///< there was a connection
 
   std::string header(const std::string& name) const;

@@ -112,7 +112,7 @@ std::string plain_remedy(long status) {
 }  // namespace
 
 bool may_try_again(const HttpAnswer& answer) {
-  if (answer.status == 501) {
+  if (answer.status == 501 || answer.is_hopeless) {
     return false;
   }
   constexpr std::array<std::string_view, 4> passing{"RequestTimeout", "SlowDown", "InternalError",
