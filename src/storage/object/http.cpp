@@ -165,10 +165,6 @@ void describe_request(CURL* handle, const HttpRequest& request, const Signing& s
   }
 }
 
-}  // namespace
-
-namespace {
-
 /// Is it a matter of the address or of its certificate?
 bool is_never_ok(CURLcode result) {
   switch (result) {

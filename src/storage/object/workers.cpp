@@ -82,7 +82,9 @@ void Workers::for_each(std::size_t count, const std::function<void(std::size_t)>
       submit([&, i] {
         std::exception_ptr met;
         try {
-          if (!has_failed()) task(i);
+          if (!has_failed()) {
+            task(i);
+          }
         } catch (...) {
           met = std::current_exception();
         }
