@@ -145,9 +145,9 @@ class Convert(unittest.TestCase):
             file["w"] = numpy.arange(4)
             for scale in (group["x"], group["y"], file["y"]):
                 scale.make_scale(scale.name)
-            for dataset, scales in ((group["v"], (group["x"], group["y"])), (file["w"], (file["y"],))):
-                for number, scale in enumerate(scales):
-                    dataset.dims[number].attach_scale(scale)
+            group["v"].dims[0].attach_scale(group["x"])
+            group["v"].dims[1].attach_scale(group["y"])
+            file["w"].dims[0].attach_scale(file["y"])
         once = converted(source, ending=".h5")
         for target in (once, converted(once, ending=".h5")):
             self.assertEqual(sluice("diff", source, target).returncode, FINE)
