@@ -80,7 +80,7 @@ TEST_F(Outage, AnUploadInPartsIsAbortedInLittleTime) {
 TEST_F(Outage, ACommitThatFailsIsLookedUpInLittleTime) {
   answer("", 503);
   bool in_doubt = false;
-  EXPECT_LT(failing_s([&] { storage_->replace(manifest, bytes_, 1, in_doubt); }), 1.6 * deadline_s);
+  EXPECT_LT(failing_s([&] { storage_->replace(manifest, bytes_, 1, in_doubt); }), 1.4 * deadline_s);
   EXPECT_TRUE(in_doubt);
 }
 

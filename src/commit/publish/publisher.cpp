@@ -289,10 +289,7 @@ void Publisher::publish_to_store(const layout::MetadataUpdate& update, bool sync
     // What another program committed in the meantime is not given up with what this one began.
     // Nor is what a commit needs that may still arrive.
     is_new_store_ = is_new_store_ && e.code() != Code::locked && !poisoned_;
-    if (poisoned_) {
-      throw in_doubt(e);
-    }
-    throw;
+    throw poisoned_ ? in_doubt(e) : e;
   }
   if (std::exchange(is_new_store_, false)) {
     try {
