@@ -24,12 +24,15 @@ class SmallStore {
  public:
   struct Request {
     std::string method;
-    std::string path;      ///< "/bucket/key?parameters"
-    bool is_done = false;  ///< carried out, though its answer is another
+    std::string path;       ///< "/bucket/key?parameters"
+    std::string head = {};  ///< with its headers; a fault may take some away
+    bool is_done = false;   ///< carried out, though its answer is another
   };
   /// What a request is answered instead of what is so; 0: that; negative: nothing, and its
   /// connection ends.
   using Fault = std::function<int(Request& request)>;
+  /// Makes another answer of one that is ready to be sent.
+  using Change = std::function<void(const Request& request, std::string& answer)>;
 
   SmallStore() : listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in at{};
@@ -94,6 +97,10 @@ class SmallStore {
     const std::lock_guard lock(mutex_);
     fault_ = std::move(fault);
   }
+  void change_answers(Change change) {
+    const std::lock_guard lock(mutex_);
+    change_ = std::move(change);
+  }
   /// From now on what goes with a put is dropped.
   void drop_numbers() {
     const std::lock_guard lock(mutex_);
@@ -124,7 +131,7 @@ class SmallStore {
         if (text.size() < end + 4 + bytes) break;
         const std::string body = text.substr(end + 4, bytes);
         text.erase(0, end + 4 + bytes);
-        const std::string answer = answer_to(head, body);
+        const std::string answer = changed_answer_to(head, body);
         if (answer.empty()) ::shutdown(connection, SHUT_RDWR);
         ::send(connection, answer.data(), answer.size(), MSG_NOSIGNAL);
       }
@@ -136,18 +143,26 @@ class SmallStore {
     const std::size_t begin = at + name.size() + 4;
     return head.substr(begin, head.find("\r\n", begin) - begin);
   }
-  std::string answer_to(const std::string& head, const std::string& body) {
+  std::string changed_answer_to(const std::string& head, const std::string& body) {
     const std::lock_guard lock(mutex_);
     Request request;
+    request.head = head;
+    std::string answer = answer_to(request, body);
+    if (change_) change_(request, answer);
+    return answer;
+  }
+  std::string answer_to(Request& request, const std::string& body) {
+    const std::string& head = request.head;
     request.method = head.substr(0, head.find(' '));
     const std::size_t at = request.method.size() + 1;
     request.path = head.substr(at, head.find(' ', at) - at);
     ++counts_[request.method + request.path];
     const int told = fault_ ? fault_(request) : 0;
-    const std::string answer = told != 0 && !request.is_done ? "" : carry_out(request, head, body);
+    const std::string answer = told != 0 && !request.is_done ? "" : carry_out(request, body);
     return told < 0 ? "" : told != 0 ? made(told, nullptr, request.method) : answer;
   }
-  std::string carry_out(const Request& request, const std::string& head, const std::string& body) {
+  std::string carry_out(const Request& request, const std::string& body) {
+    const std::string& head = request.head;
     const auto found = objects_.find(request.path);
     const bool is_there = found != objects_.end();
     if (request.path.find("?list-type") != std::string::npos ||
@@ -198,6 +213,7 @@ class SmallStore {
   std::map<std::string, int> counts_;
   int etags_ = 0;
   Fault fault_;
+  Change change_;
   bool drops_numbers_ = false;
   std::string listing_;
   std::vector<int> connections_;

@@ -32,6 +32,8 @@ constexpr double read_again_s = 60;
 constexpr const char* unsigned_payload = "x-amz-content-sha256: UNSIGNED-PAYLOAD";
 constexpr const char* modified_header = "x-amz-meta-sluice-modified-ns";
 constexpr const char* commit_header = "x-amz-meta-sluice-commit";
+constexpr const char* no_etag =
+    ": write failed: the store gives objects no etags, by which a commit is decided";
 
 double chance() {
   thread_local std::mt19937_64 random(std::random_device{}());
@@ -256,8 +258,26 @@ std::size_t Bucket::get(const std::string& key, std::uint64_t offset, std::span<
   return answer.received;
 }
 
+/// Of what was just put, by its number, where the answer had none.
+std::string Bucket::etag_of_put(const std::string& key, const PutExtras& extras) {
+  const auto there = head(key, extras.most_s);
+  if (there && !there->commit.empty() && there->commit != extras.commit) {
+    throw Error(Code::locked, url_text(key) +
+                                  ": write failed: another writer changed the store meanwhile: "
+                                  "open the file again");
+  }
+  if (!there || extras.commit.empty() || there->commit != extras.commit || there->etag.empty()) {
+    throw Error(Code::unsupported,
+                url_text(key) + no_etag + ": check whether a proxy drops ETag or x-amz-meta-*");
+  }
+  return there->etag;
+}
+
 std::string Bucket::put(const std::string& key, std::span<const std::byte> bytes,
                         const PutCondition& condition, const PutExtras& extras) {
+  if (condition.kind == PutCondition::Kind::same && condition.etag.empty()) {
+    throw Error(Code::unsupported, url_text(key) + no_etag);  // a header without a value is none
+  }
   HttpRequest request;
   request.method = "PUT";
   request.body = bytes;
@@ -274,13 +294,13 @@ std::string Bucket::put(const std::string& key, std::span<const std::byte> bytes
     request.headers.push_back(std::string(commit_header) + ": " + extras.commit);
   }
   const bool is_conditional = condition.kind != PutCondition::Kind::none;
-  return send({.what = "write",
-               .key = key,
-               .is_conditional = is_conditional,
-               .most_s = extras.most_s,
-               .may_arrive = extras.may_arrive},
-              request)
-      .header("etag");
+  const Call call{.what = "write",
+                  .key = key,
+                  .is_conditional = is_conditional,
+                  .most_s = extras.most_s,
+                  .may_arrive = extras.may_arrive};
+  const std::string etag = send(call, request).header("etag");
+  return etag.empty() && is_conditional ? etag_of_put(key, extras) : etag;
 }
 
 void Bucket::remove(const std::string& key, double most_s) {

@@ -81,8 +81,8 @@ class Bucket {
   /// not_found.
   std::size_t get(const std::string& key, std::uint64_t offset, std::span<std::byte> into,
                   ObjectFacts* facts = nullptr, double most_s = whole_timeout_s);
-  /// The etag of what was written. Error locked: the condition does not hold; unsupported: the
-  /// store knows none.
+  /// The etag of what was written; empty only without a condition. Error locked: the condition does
+  /// not hold; unsupported: the store knows none, or gives no etags.
   std::string put(const std::string& key, std::span<const std::byte> bytes,
                   const PutCondition& condition = {}, const PutExtras& extras = {});
   /// What is not there is no error. `most_s`: as in PutExtras.
@@ -124,6 +124,7 @@ class Bucket {
   };
   /// How long a call is tried.
   double limit_s(const Call& call) const { return std::min(options_.timeout_s, call.most_s); }
+  std::string etag_of_put(const std::string& key, const PutExtras& extras);
   HttpAnswer send(const Call& call, HttpRequest request);
   HttpAnswer send_once(const HttpRequest& request, double left_s);
   HttpAnswer send_guarded(const Call& call, const HttpRequest& request, double left_s);
