@@ -68,5 +68,21 @@ TEST_F(ObjectAnswers, APutWhoseEtagIsUnknownIsAnError) {
   EXPECT_EQ(put({}, ""), "");  // no condition: nobody needs it
 }
 
+TEST_F(ObjectAnswers, ALookUpWithoutALengthIsNoEmptyObject) {
+  std::string range = "0-0/10";
+  store_.set(object, "0123456789");
+  store_.change_answers([&](const Request& request, std::string& answer) {
+    if (request.method == "HEAD") drop(answer, "Content-Length");
+    if (request.method == "GET") {
+      answer =
+          "HTTP/1.1 206 Told\r\nContent-Range: bytes " + range + "\r\nContent-Length: 1\r\n\r\n0";
+    }
+  });
+  EXPECT_EQ(bucket_->head("run.zarr/o")->bytes, 10U);
+  range = "0-0/*";
+  const Error error = test::thrown_by([&] { bucket_->head("run.zarr/o"); });
+  test::expect_error(error, Code::io, {"s3://b/run.zarr/o: look-up failed", "how long it is"});
+}
+
 }  // namespace
 }  // namespace sluice

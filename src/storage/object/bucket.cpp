@@ -40,14 +40,12 @@ double chance() {
   return std::uniform_real_distribution<double>(0, 1)(random);
 }
 
-/// The length of the whole object.
-std::uint64_t bytes_in(const HttpAnswer& answer) {
+/// The length of the whole object; empty: the answer does not say it.
+std::optional<std::uint64_t> bytes_in(const HttpAnswer& answer) {
   const std::string range = answer.header("content-range");
   const std::size_t slash = range.rfind('/');
-  const std::string text =
-      slash == std::string::npos ? answer.header("content-length") : range.substr(slash + 1);
-  return static_cast<std::uint64_t>(
-      std::max<std::int64_t>(0, model::number_in<std::int64_t>(text).value_or(0)));
+  return model::number_in<std::uint64_t>(
+      slash == std::string::npos ? answer.header("content-length") : range.substr(slash + 1));
 }
 
 ObjectFacts facts_of(const HttpAnswer& answer) {
@@ -55,7 +53,7 @@ ObjectFacts facts_of(const HttpAnswer& answer) {
   const std::int64_t stored_s = http_date(answer.header("last-modified"));
   const std::int64_t now_s = http_date(answer.header("date"));
   ObjectFacts facts;
-  facts.bytes = bytes_in(answer);
+  facts.bytes = bytes_in(answer).value_or(0);
   facts.etag = answer.header("etag");
   facts.modified_ns = model::number_in<std::int64_t>(answer.header(modified_header)).value_or(0);
   facts.modified_ns = facts.modified_ns != 0 ? facts.modified_ns : stored_s * ns_per_s;
@@ -234,7 +232,26 @@ std::optional<ObjectFacts> Bucket::head(const std::string& key, double most_s) {
   if (answer.status == 404) {
     return std::nullopt;
   }
-  return facts_of(answer);
+  ObjectFacts facts = facts_of(answer);
+  if (!bytes_in(answer)) {
+    facts.bytes = length_by_range(key, most_s);
+  }
+  return facts;
+}
+
+/// Of an object whose look-up does not say it: an answer that is compressed on the way has none.
+std::uint64_t Bucket::length_by_range(const std::string& key, double most_s) {
+  std::array<std::byte, 1> first{};
+  HttpRequest request;
+  request.range = "0-0";
+  request.into = first;
+  const auto bytes = bytes_in(send({.what = "look-up", .key = key, .most_s = most_s}, request));
+  if (!bytes) {
+    throw Error(Code::io, url_text(key) +
+                              ": look-up failed: the store does not say how long it is: check "
+                              "whether a proxy before it changes answers");
+  }
+  return *bytes;
 }
 
 std::size_t Bucket::get(const std::string& key, std::uint64_t offset, std::span<std::byte> into,

@@ -125,6 +125,7 @@ class Bucket {
   /// How long a call is tried.
   double limit_s(const Call& call) const { return std::min(options_.timeout_s, call.most_s); }
   std::string etag_of_put(const std::string& key, const PutExtras& extras);
+  std::uint64_t length_by_range(const std::string& key, double most_s);
   HttpAnswer send(const Call& call, HttpRequest request);
   HttpAnswer send_once(const HttpRequest& request, double left_s);
   HttpAnswer send_guarded(const Call& call, const HttpRequest& request, double left_s);
