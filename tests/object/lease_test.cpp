@@ -199,6 +199,25 @@ TEST_F(ObjectLease, AStoreThatDropsNumbersKeepsTwoOfAProcessApart) {
   lease_ = take();
 }
 
+/// It looks at If-None-Match only, and ignores If-Match or does not know it.
+TEST_F(ObjectLease, AStoreWithHalfOfTheConditionsHasNone) {
+  for (const int answer : {0, 501}) {
+    lease_.reset();
+    has_conditions_ = true;
+    store_.fail([answer](Request& request) {
+      const std::size_t at = request.head.find("if-match: ");
+      if (at == std::string::npos) return 0;
+      request.head.erase(at, request.head.find("\r\n", at) + 2 - at);
+      return answer;
+    });
+    lease_ = take();
+    EXPECT_FALSE(has_conditions_) << answer;
+    EXPECT_NE(lease_->notice(), "") << answer;
+    std::this_thread::sleep_for(200ms);
+    lease_->check();
+  }
+}
+
 TEST_F(ObjectLease, NothingIsRemovedOnceAnotherMayHaveTakenItOver) {
   stop_renewals();
   std::this_thread::sleep_for(800ms);

@@ -29,6 +29,7 @@ namespace sluice::storage {
 namespace {
 
 constexpr std::size_t most_object_record_bytes = 1024;
+constexpr const char* no_object_etag = "\"00000000000000000000000000000000\"";
 
 std::vector<std::byte> own_record() {
   const std::string text = own_holder(true).record();
@@ -232,6 +233,8 @@ class ObjectLease final : public Lease {
         // but not since when. A record that was removed is lost: the next writer makes a new one.
         is_lost = (e.code() == Code::locked || e.code() == Code::not_found) &&
                   is_of_another(next, most_s);
+      } catch (const std::exception&) {
+        // no memory: the next renewal may have it
       }
       lock.lock();
       if (is_lost) clock_->lose();
@@ -244,7 +247,7 @@ class ObjectLease final : public Lease {
     bool is_of_another(std::string& etag, double most_s) const {
       try {
         return !record_.is_there(Sign::number_or_process, etag, most_s);
-      } catch (const Error&) {
+      } catch (const std::exception&) {
         return false;
       }
     }
@@ -307,31 +310,45 @@ std::string take_over(const Record& record, const std::string& path, const Lease
   return put_first(record, {PutCondition::Kind::same, facts.etag}, may_be_there);
 }
 
-/// The etag of the record of this writer, which was put; `has_conditions`: are puts conditional?
+/// The etag of the record of this writer, which was put under a condition.
+std::string put_or_take_over(const Record& record, const std::string& path, const LeaseTimes& times,
+                             bool& may_be_there) {
+  try {
+    return put_first(record, {PutCondition::Kind::absent, ""}, may_be_there);
+  } catch (const Error& e) {
+    if (e.code() != Code::locked || may_be_there) throw;
+  }
+  return take_over(record, path, times, may_be_there);
+}
+
+/// Does the store refuse a put under a condition that does not hold? If not, `etag` is that of what
+/// it has put.
+bool is_refused(const Record& record, const PutCondition& wrong, std::string& etag) {
+  try {
+    etag = record.put(wrong);
+    return false;
+  } catch (const Error& e) {
+    if (e.code() != Code::locked && e.code() != Code::unsupported) throw;
+    return e.code() == Code::locked;
+  }
+}
+
+/// The etag of the record of this writer, which was put; `has_conditions`: does the store look at
+/// both conditions, that there is no object and that it is a certain one?
 std::string put_own(const Record& record, const std::string& path, const LeaseTimes& times,
                     bool& has_conditions, bool& may_be_there) {
-  const PutCondition absent{PutCondition::Kind::absent, ""};
   std::string etag;
   try {
-    etag = put_first(record, absent, may_be_there);
+    etag = put_or_take_over(record, path, times, may_be_there);
   } catch (const Error& e) {
-    if (e.code() == Code::unsupported) {
-      has_conditions = false;
-      may_be_there = true;
-      etag = record.put({});
-    } else if (e.code() == Code::locked && !may_be_there) {
-      etag = take_over(record, path, times, may_be_there);
-    } else {
-      throw;
-    }
+    if (e.code() != Code::unsupported) throw;
+    has_conditions = false;
+    may_be_there = true;
+    return record.put({});
   }
   if (has_conditions) {
-    try {
-      etag = record.put(absent);
-      has_conditions = false;  // a store that does not look at the condition
-    } catch (const Error& e) {
-      if (e.code() != Code::locked) throw;
-    }
+    has_conditions = is_refused(record, {PutCondition::Kind::absent, ""}, etag) &&
+                     is_refused(record, {PutCondition::Kind::same, no_object_etag}, etag);
   }
   return etag;
 }
