@@ -1,5 +1,5 @@
 // Answers of object stores that are not as they should be are errors, and nothing is lost by them.
-#include <functional>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +9,7 @@
 #include "sluice/error.hpp"
 #include "storage/object/bucket.hpp"
 #include "storage/object/curl_library.hpp"
+#include "storage/object/http.hpp"
 #include "storage/object/object_storage.hpp"
 #include "support/errors.hpp"
 
@@ -82,6 +83,18 @@ TEST_F(ObjectAnswers, ALookUpWithoutALengthIsNoEmptyObject) {
   range = "0-0/*";
   const Error error = test::thrown_by([&] { bucket_->head("run.zarr/o"); });
   test::expect_error(error, Code::io, {"s3://b/run.zarr/o: look-up failed", "how long it is"});
+}
+
+/// A libcurl that cannot sign would send the secret instead.
+TEST_F(ObjectAnswers, TheSecretIsGivenToALibcurlThatSignsOnly) {
+  storage::Http http;
+  storage::HttpRequest request;
+  request.url = std::string(std::getenv("AWS_ENDPOINT_URL")) + "/b/o";
+  request.timeout_s = 4;
+  const std::string refused(9 << 20, 'a');  // longer than libcurl takes
+  const Error error = test::thrown_by([&] { http.perform(request, {refused, "key:secret"}); });
+  test::expect_error(error, Code::unsupported, {"libcurl cannot sign requests", "AWS_SIGV4"});
+  EXPECT_EQ(store_.count("GET", "/b/o"), 0);
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 #include <cstring>
 #include <ctime>
 #include <mutex>
+#include <new>
 
 #include "model/number_text.hpp"
+#include "sluice/error.hpp"
 #include "storage/object/curl_library.hpp"
 
 namespace sluice::storage {
@@ -112,7 +114,12 @@ class HeaderList {
  public:
   explicit HeaderList(const std::vector<std::string>& headers) {
     for (const std::string& header : headers) {
-      list_ = curl_library().append(list_, header.c_str());
+      curl_slist* const longer = curl_library().append(list_, header.c_str());
+      if (longer == nullptr) {  // without one, a put would have no condition
+        curl_library().free_list(list_);
+        throw std::bad_alloc();
+      }
+      list_ = longer;
     }
   }
   ~HeaderList() { curl_library().free_list(list_); }
@@ -124,44 +131,72 @@ class HeaderList {
   curl_slist* list_ = nullptr;
 };
 
-void describe_request(CURL* handle, const HttpRequest& request, const Signing& signing,
+/// The options of a request. Error: libcurl refuses one.
+class Options {
+ public:
+  explicit Options(CURL* handle) : handle_(handle) {}
+
+  template <class Value>
+  void set(CURLoption option, Value value) const {
+    const CURLcode result = curl_library().set(handle_, option, value);
+    if (result != CURLE_OK) {
+      throw Error(Code::unsupported, std::string("libcurl refuses an option of a request (") +
+                                         curl_library().error_text(result) + "): " + other_libcurl);
+    }
+  }
+  /// The secret is given to a libcurl that signs only: another one would send it.
+  void sign(const Signing& signing) const {
+    const CURLcode result =
+        curl_library().set(handle_, CURLOPT_AWS_SIGV4, signing.provider.c_str());
+    if (result != CURLE_OK) {
+      throw Error(Code::unsupported, std::string("libcurl cannot sign requests (") +
+                                         curl_library().error_text(result) + "): " + other_libcurl);
+    }
+    set(CURLOPT_USERPWD, signing.user.c_str());
+  }
+
+ private:
+  static constexpr const char* other_libcurl =
+      "install one that was built with TLS and AWS_SIGV4 (Debian: libcurl4)";
+  CURL* const handle_;
+};
+
+void describe_request(const Options& options, const HttpRequest& request, const Signing& signing,
                       Transfer& transfer) {
-  const CurlLibrary& curl = curl_library();
   const auto milliseconds = [](double s) { return std::max(1L, static_cast<long>(s * 1000)); };
-  curl.set(handle, CURLOPT_URL, request.url.c_str());
-  curl.set(handle, CURLOPT_NOSIGNAL, 1L);
-  curl.set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl.set(handle, CURLOPT_FOLLOWLOCATION, 0L);
-  curl.set(handle, CURLOPT_PATH_AS_IS, 1L);
-  curl.set(handle, CURLOPT_CONNECTTIMEOUT_MS,
-           milliseconds(std::min(connect_timeout_s, request.timeout_s)));
-  curl.set(handle, CURLOPT_TIMEOUT_MS, milliseconds(request.timeout_s));
-  curl.set(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  curl.set(handle, CURLOPT_LOW_SPEED_TIME, stalled_after_s);
-  curl.set(handle, CURLOPT_HEADERFUNCTION, take_header);
-  curl.set(handle, CURLOPT_HEADERDATA, &transfer);
-  curl.set(handle, CURLOPT_WRITEFUNCTION, take_body);
-  curl.set(handle, CURLOPT_WRITEDATA, &transfer);
-  curl.set(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  options.set(CURLOPT_URL, request.url.c_str());
+  options.set(CURLOPT_NOSIGNAL, 1L);
+  options.set(CURLOPT_PROTOCOLS_STR, "http,https");
+  options.set(CURLOPT_FOLLOWLOCATION, 0L);
+  options.set(CURLOPT_PATH_AS_IS, 1L);
+  options.set(CURLOPT_CONNECTTIMEOUT_MS,
+              milliseconds(std::min(connect_timeout_s, request.timeout_s)));
+  options.set(CURLOPT_TIMEOUT_MS, milliseconds(request.timeout_s));
+  options.set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+  options.set(CURLOPT_LOW_SPEED_TIME, stalled_after_s);
+  options.set(CURLOPT_HEADERFUNCTION, take_header);
+  options.set(CURLOPT_HEADERDATA, &transfer);
+  options.set(CURLOPT_WRITEFUNCTION, take_body);
+  options.set(CURLOPT_WRITEDATA, &transfer);
+  options.set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
   if (request.method == "HEAD") {
-    curl.set(handle, CURLOPT_NOBODY, 1L);
+    options.set(CURLOPT_NOBODY, 1L);
   } else if (request.method == "PUT" || request.method == "POST") {
-    curl.set(handle, CURLOPT_UPLOAD, 1L);
-    curl.set(handle, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-    curl.set(handle, CURLOPT_READFUNCTION, give_body);
-    curl.set(handle, CURLOPT_READDATA, &transfer);
-    curl.set(handle, CURLOPT_SEEKFUNCTION, seek_body);
-    curl.set(handle, CURLOPT_SEEKDATA, &transfer);
-    curl.set(handle, CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
+    options.set(CURLOPT_UPLOAD, 1L);
+    options.set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    options.set(CURLOPT_READFUNCTION, give_body);
+    options.set(CURLOPT_READDATA, &transfer);
+    options.set(CURLOPT_SEEKFUNCTION, seek_body);
+    options.set(CURLOPT_SEEKDATA, &transfer);
+    options.set(CURLOPT_UPLOAD_BUFFERSIZE, 512L << 10);
   } else {
-    curl.set(handle, CURLOPT_BUFFERSIZE, 256L << 10);
+    options.set(CURLOPT_BUFFERSIZE, 256L << 10);
   }
   if (!request.range.empty()) {
-    curl.set(handle, CURLOPT_RANGE, request.range.c_str());
+    options.set(CURLOPT_RANGE, request.range.c_str());
   }
   if (!signing.provider.empty()) {
-    curl.set(handle, CURLOPT_AWS_SIGV4, signing.provider.c_str());
-    curl.set(handle, CURLOPT_USERPWD, signing.user.c_str());
+    options.sign(signing);
   }
 }
 
@@ -216,7 +251,9 @@ Http::~Http() {
 
 HttpAnswer Http::perform(const HttpRequest& request, const Signing& signing) {
   HttpAnswer answer;
-  CURL* const handle = connections_->take();
+  const auto give = [this](CURL* taken) { connections_->give(taken); };
+  const std::unique_ptr<CURL, decltype(give)> taken(connections_->take(), give);
+  CURL* const handle = taken.get();
   if (handle == nullptr) {
     answer.failure = "libcurl has no memory for a connection";
     return answer;
@@ -227,8 +264,9 @@ HttpAnswer Http::perform(const HttpRequest& request, const Signing& signing) {
   std::vector<std::string> lines = request.headers;
   lines.emplace_back("Expect:");  // a server that waits for it costs a second
   const HeaderList headers(lines);
-  describe_request(handle, request, signing, transfer);
-  curl.set(handle, CURLOPT_HTTPHEADER, headers.get());
+  const Options options(handle);
+  describe_request(options, request, signing, transfer);
+  options.set(CURLOPT_HTTPHEADER, headers.get());
   const CURLcode result = curl.perform(handle);
   answer.is_whole = result == CURLE_OK;
   answer.is_hopeless = is_never_ok(result) || (transfer.is_too_long && is_data(answer.status));
@@ -238,7 +276,6 @@ HttpAnswer Http::perform(const HttpRequest& request, const Signing& signing) {
     answer.failure = transfer.is_too_long ? "the answer is longer than what was asked for"
                                           : curl.error_text(result);
   }
-  connections_->give(handle);
   return answer;
 }
 
