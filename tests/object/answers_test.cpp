@@ -1,7 +1,9 @@
 // Answers of object stores that are not as they should be are errors, and nothing is lost by them.
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -95,6 +97,74 @@ TEST_F(ObjectAnswers, TheSecretIsGivenToALibcurlThatSignsOnly) {
   const Error error = test::thrown_by([&] { http.perform(request, {refused, "key:secret"}); });
   test::expect_error(error, Code::unsupported, {"libcurl cannot sign requests", "AWS_SIGV4"});
   EXPECT_EQ(store_.count("GET", "/b/o"), 0);
+}
+
+TEST_F(ObjectAnswers, AnotherPartThanWasAskedForIsNotRead) {
+  std::string range;
+  std::string content;
+  store_.change_answers([&](const Request& request, std::string& answer) {
+    if (request.method != "GET") return;
+    answer = "HTTP/1.1 206 Told\r\n" + range + "Content-Length: " + std::to_string(content.size()) +
+             "\r\n\r\n" + content;
+  });
+  std::vector<std::byte> bytes(4);
+  const auto read = [&](std::uint64_t offset, const char* told, const char* text) {
+    range = *told == '\0' ? "" : "Content-Range: bytes " + std::string(told) + "\r\n";
+    content = text;
+    return bucket_->get("run.zarr/o", offset, bytes);
+  };
+  EXPECT_EQ(read(2, "2-5/10", "2345"), 4U);
+  EXPECT_EQ(read(2, "2-5/*", "2345"), 4U);
+  EXPECT_EQ(read(8, "8-9/10", "89"), 2U);
+  for (const auto& [told, text] : std::vector<std::pair<const char*, const char*>>{
+           {"0-3/10", "0123"}, {"2-3/10", "23"}, {"2-3/*", "23"}, {"", "2345"}, {"", ""}}) {
+    const Error error = test::thrown_by([&] { read(2, told, text); });
+    test::expect_error(error, Code::io, {"s3://b/run.zarr/o: read failed", "another part"});
+  }
+}
+
+std::string page(const std::string& next, const std::string& key) {
+  return "<ListBucketResult><IsTruncated>" + std::string(next.empty() ? "false" : "true") +
+         "</IsTruncated>" +
+         (next.empty() ? "" : "<NextContinuationToken>" + next + "</NextContinuationToken>") +
+         (key.empty() ? "" : "<Contents><Key>" + key + "</Key><Size>1</Size></Contents>") +
+         "</ListBucketResult>";
+}
+
+TEST_F(ObjectAnswers, AListingThatNamesOneNextPageTwiceEnds) {
+  storage::ObjectStorage objects("s3://bbb/run.zarr", {2});
+  store_.set_listing(page("same", ""));
+  for (const std::function<void()>& call : std::vector<std::function<void()>>{
+           [&] { objects.list("s3://bbb/run.zarr"); }, [&] { objects.exists("s3://bbb/run.zarr"); },
+           [&] { objects.bytes_below("s3://bbb/run.zarr"); },
+           [&] { objects.remove_folder("s3://bbb/run.zarr"); }}) {
+    test::expect_error(test::thrown_by(call), Code::io, {"list failed", "next one's token"});
+  }
+}
+
+TEST_F(ObjectAnswers, AnEmptyPageIsNotTheLast) {
+  storage::ObjectStorage objects("s3://bbb/run.zarr", {2});
+  store_.set_listing(page("next", ""));
+  store_.fail([&](Request& request) {
+    if (request.path.find("continuation-token=next") != std::string::npos) {
+      request.path = "/bbb/next";  // which is no listing
+    }
+    return 0;
+  });
+  store_.set("/bbb/next", page("", "run.zarr/o"));
+  store_.set("/bbb/run.zarr/o", "x");
+  EXPECT_TRUE(objects.exists("s3://bbb/run.zarr"));
+  objects.remove_folder("s3://bbb/run.zarr");
+  EXPECT_FALSE(store_.has("/bbb/run.zarr/o"));
+}
+
+TEST_F(ObjectAnswers, AListingOfOtherObjectsRemovesNone) {
+  storage::ObjectStorage objects("s3://bbb/run.zarr", {2});
+  store_.set("/bbb/other/o", "precious");
+  store_.set_listing(page("", "other/o"));
+  const Error error = test::thrown_by([&] { objects.remove_folder("s3://bbb/run.zarr"); });
+  test::expect_error(error, Code::io, {"s3://bbb/run.zarr/: list failed", "not below it"});
+  EXPECT_TRUE(store_.has("/bbb/other/o"));
 }
 
 }  // namespace

@@ -48,6 +48,22 @@ std::optional<std::uint64_t> bytes_in(const HttpAnswer& answer) {
       slash == std::string::npos ? answer.header("content-length") : range.substr(slash + 1));
 }
 
+/// Does a part of an object (206) have the bytes that were asked for, or all up to its end?
+bool has_asked_range(const HttpAnswer& answer, const HttpRequest& request) {
+  const std::string range = answer.header("content-range");  // "bytes 0-99/1000"
+  const std::size_t space = range.find(' ');
+  const std::size_t dash = range.find('-');
+  if (space == std::string::npos || dash == std::string::npos || dash < space) {
+    return false;
+  }
+  const auto first = model::number_in<std::uint64_t>(range.substr(space + 1, dash - space - 1));
+  const std::string asked = request.range.substr(0, request.range.find('-'));
+  const auto whole = bytes_in(answer);
+  const bool reaches_end = first && whole && *first + answer.received == *whole;
+  return first && first == model::number_in<std::uint64_t>(asked) && answer.received != 0 &&
+         (answer.received == request.into.size() || reaches_end);
+}
+
 ObjectFacts facts_of(const HttpAnswer& answer) {
   constexpr std::int64_t ns_per_s = 1'000'000'000;
   const std::int64_t stored_s = http_date(answer.header("last-modified"));
@@ -172,7 +188,11 @@ HttpAnswer Bucket::send(const Call& call, HttpRequest request) {
   while (true) {
     request.url = url_of(call, config());
     const double left_s = std::max(0.1, limits.deadline_s - elapsed_s());
-    const HttpAnswer answer = send_guarded(call, request, left_s);
+    HttpAnswer answer = send_guarded(call, request, left_s);
+    if (answer.status == 206 && answer.is_whole && !has_asked_range(answer, request)) {
+      answer.is_whole = false;
+      answer.failure = "the answer is another part of the object than was asked for";
+    }
     const bool is_done = answer.status / 100 == 2 && answer.is_whole &&
                          !(call.may_hold_error && holds_error(answer));
     if (call.may_arrive != nullptr && may_arrive(answer)) *call.may_arrive = true;
@@ -343,19 +363,28 @@ Listing Bucket::list(const std::string& prefix, bool by_folder, const std::strin
                               ": list failed: the answer is no list of objects: check the endpoint "
                               "(AWS_ENDPOINT_URL): it, or a proxy before it, is no object store");
   }
+  const auto checked = [&](std::string name) {
+    if (name.rfind(prefix, 0) != 0) {  // it may be removed
+      throw Error(Code::io, url_text(prefix) +
+                                ": list failed: the store names an object that is not below it: "
+                                "check the endpoint (AWS_ENDPOINT_URL), or a proxy before it");
+    }
+    return name;
+  };
   Listing listing;
   for (const std::string_view entry : xml_elements(answer.text, "Contents")) {
-    listing.keys.push_back(xml_text(entry, "Key"));
+    listing.keys.push_back(checked(xml_text(entry, "Key")));
     listing.bytes += model::number_in<std::uint64_t>(xml_text(entry, "Size")).value_or(0);
   }
   for (const std::string_view entry : xml_elements(answer.text, "CommonPrefixes")) {
-    listing.folders.push_back(xml_text(entry, "Prefix"));
+    listing.folders.push_back(checked(xml_text(entry, "Prefix")));
   }
   if (xml_text(answer.text, "IsTruncated") == "true") {
     listing.next = xml_text(answer.text, "NextContinuationToken");
-    if (listing.next.empty()) {
-      throw Error(Code::io,
-                  url_text(prefix) + ": list failed: a page without the next one's token");
+    if (listing.next.empty() || listing.next == token) {
+      throw Error(Code::io, url_text(prefix) +
+                                ": list failed: a page without the next one's token: check the "
+                                "endpoint (AWS_ENDPOINT_URL), or a proxy before it");
     }
   }
   return listing;

@@ -164,7 +164,10 @@ bool ObjectStorage::exists(const std::string& path) {
   if (bucket_.head(key)) {
     return true;
   }
-  const Listing below = bucket_.list(key + "/", false, {}, 1);
+  Listing below;
+  do {  // a page may be empty, and not the last
+    below = bucket_.list(key + "/", false, below.next, 1);
+  } while (below.keys.empty() && !below.next.empty());
   return !below.keys.empty();
 }
 
@@ -221,12 +224,14 @@ void ObjectStorage::remove(const std::string& path) { bucket_.remove(key_of(path
 
 void ObjectStorage::remove_folder(const std::string& path) {
   const std::string prefix = key_of(path) + "/";
+  std::string token;
   while (true) {
-    const Listing page = bucket_.list(prefix, false);
+    const Listing page = bucket_.list(prefix, false, token);
     workers_.for_each(page.keys.size(), [&](std::size_t i) { bucket_.remove(page.keys[i]); });
     if (page.next.empty()) {
       return;
     }
+    token = page.keys.empty() ? page.next : "";
   }
 }
 
