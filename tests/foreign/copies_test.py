@@ -180,6 +180,24 @@ def test_damage_in_a_copy_is_found(made):
                 file["x"].get(1)
 
 
+def test_damage_in_chunks_that_are_parts_of_a_record(made):
+    """Compressed, and in smaller chunks than they were put in."""
+    source, target = str(made / "plain.h5"), str(made / "small-chunks.h5")
+    for chunk in ("1x30x300", "1x100x999"):
+        subprocess.run(["h5repack", "-l", f"packed:CHUNK={chunk}", source, target], check=True,
+                       timeout=60)
+        check(target)
+        with h5py.File(target, "r+") as file:
+            file["packed"][1, 50, 500] = -1.0
+        with sluice.open(target) as file:
+            packed = file["packed"]
+            for box in (numpy.s_[...], numpy.s_[50:51, 500:501], numpy.s_[99:, 999:]):
+                with pytest.raises(sluice.Error, match=r"packed.* does not match its checksum"):
+                    packed.get(1)[...] if box is ... else packed[1][box]
+            for step in (0, 2):
+                numpy.testing.assert_array_equal(packed.get(step), BIG + step)
+
+
 def test_a_copy_that_cannot_grow_is_not_appended_to(made):
     for copy in ("contiguous", "chunks", "gzip"):
         target = copied(made, "plain.h5", copy)

@@ -123,7 +123,7 @@ bool CheckedReader::read_record(const Located& located, const Record& record,
 }
 
 bool CheckedReader::read_encoded_record(const Located& located, const Record& record,
-                                        layout::LastTile& last, std::vector<std::byte>& out) {
+                                        layout::LastTile& last, std::vector<std::byte>& out) const {
   const InputVariable& variable = view_[located.variable];
   layout::StoredVariable stored;
   stored.definition = variable.definition;
@@ -144,10 +144,11 @@ void CheckedReader::check_tile(const Located& located, std::uint64_t tile,
   const std::uint32_t element_bytes = variable.definition.type.bytes;
   std::vector<std::byte> bytes;
   for (const Record* record : located.records.overlapping(held)) {
-    // Records are in one tile each, as their portions were; others (of a file that another program
-    // repacked) are checked by `sluice verify`.
+    // Records are in one tile each, as their portions were; others are of a file that another
+    // program repacked.
     const Box& box = record->box;
     if (!model::contains(held, box)) {
+      check_across_tiles(located, *record);
       continue;
     }
     bytes.resize(box.volume() * element_bytes);
@@ -173,6 +174,7 @@ void CheckedReader::check_absent(const Located& located, const Box& box) {
     const Box held = placement.tile_box(piece.tile_index);
     for (const Record* record : located.records.overlapping(held)) {
       if (!model::contains(held, record->box)) {
+        check_across_tiles(located, *record);
         continue;
       }
       if (const std::uint64_t volume = record->box.volume(); volume != elements) {
@@ -198,6 +200,15 @@ std::uint64_t CheckedReader::checksum_of_fill(const model::Definition& definitio
     left -= count;
   }
   return checksum_.value();
+}
+
+void CheckedReader::check_across_tiles(const Located& located, const Record& record) const {
+  Compared& compared = *located.compared;
+  const std::lock_guard lock(compared.mutex);
+  if (compared.records.insert(&record).second &&
+      !read_encoded_record(located, record, compared.last, compared.bytes)) {
+    refuse(located, record);
+  }
 }
 
 void CheckedReader::refuse(const Wanted& which, const Record& record) const {

@@ -32,8 +32,8 @@ class CheckedReader {
   bool read_record(const Located& located, const Record& record, std::vector<std::byte>& out);
   /// The same for a compressed variable; `last` keeps a tile between calls.
   bool read_encoded_record(const Located& located, const Record& record, layout::LastTile& last,
-                           std::vector<std::byte>& out);
-  /// Compares the records that are in a decoded tile; called by any thread. Error damaged.
+                           std::vector<std::byte>& out) const;
+  /// Compares the records that overlap a decoded tile; called by any thread. Error damaged.
   void check_tile(const Located& located, std::uint64_t tile,
                   std::span<const std::byte> dense) const;
   /// Compares the records that are in tiles of `box` which are not there, and so read as the fill
@@ -43,6 +43,8 @@ class CheckedReader {
   [[noreturn]] void refuse(const Wanted& which, const Record& record) const;
 
  private:
+  /// Reads and compares a record in several tiles, if this read has not yet.
+  void check_across_tiles(const Located& located, const Record& record) const;
   void get_record(storage::File& file, const Located& located, const Record& record,
                   const Destination& to);
   void read(storage::File& file, const Located& located, const model::Box& box,

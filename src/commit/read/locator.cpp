@@ -26,6 +26,18 @@ bool are_in_tiles(std::span<const Record> records, const layout::Placement& plac
   });
 }
 
+/// The region, and all of the records.
+Box widened(Box region, std::span<const Record> records) {
+  for (const Record& record : records) {
+    for (int d = 0; d < region.start.rank(); ++d) {
+      const std::uint64_t end = std::max(region.end(d), record.box.end(d));
+      region.start[d] = std::min(region.start[d], record.box.start[d]);
+      region.count[d] = end - region.start[d];
+    }
+  }
+  return region;
+}
+
 }  // namespace
 
 bool Located::answers(const Wanted& wanted) const {
@@ -159,6 +171,7 @@ const Located& Locator::locate_encoded(const Wanted& wanted) {
     located.records = RecordSet(read_records(in));
     encoded_ = std::move(located);
   }
+  encoded_->compared = std::make_shared<Compared>();
   return *encoded_;
 }
 
@@ -166,14 +179,7 @@ std::size_t Locator::describe(const Wanted& wanted, std::size_t most_records,
                               model::ByteWriter& out) {
   const auto records = records_in(wanted, wanted.region);
   // A checked read needs whole records, so their tiles are needed too.
-  Box wider = wanted.region;
-  for (const Record& record : records) {
-    for (int d = 0; d < wider.start.rank(); ++d) {
-      const std::uint64_t end = std::max(wider.end(d), record.box.end(d));
-      wider.start[d] = std::min(wider.start[d], record.box.start[d]);
-      wider.count[d] = end - wider.start[d];
-    }
-  }
+  const Box wider = widened(wanted.region, records);
   const std::uint32_t index = root_->number_of(view_[wanted.variable]);
   const layout::Placement placement = root_->catalog().locate(index, wanted.step, wider);
   placement.write_to(out);
@@ -189,9 +195,7 @@ std::size_t Locator::describe(const Wanted& wanted, std::size_t most_records,
 
 void Locator::describe_encoded(const Wanted& wanted, model::ByteWriter& out) {
   const std::uint32_t index = root_->number_of(view_[wanted.variable]);
-  const layout::EncodedTiles tiles =
-      root_->catalog().locate_encoded(index, wanted.step, wanted.region);
-  tiles.write_to(out);
+  layout::EncodedTiles tiles = root_->catalog().locate_encoded(index, wanted.step, wanted.region);
   // Tiles are decoded, and checked, as wholes.
   const Dims& shape = tiles.placement.shape();
   const layout::Tiling& tiling = tiles.placement.tiling();
@@ -201,7 +205,13 @@ void Locator::describe_encoded(const Wanted& wanted, model::ByteWriter& out) {
     wider.start[d] = tiling.start_of(d, tiling.number_of(d, wanted.region.start[d]));
     wider.count[d] = std::min(shape[d], tiling.start_of(d, last + 1)) - wider.start[d];
   }
-  write_records(records_in(wanted, wider), out);
+  const auto records = records_in(wanted, wider);
+  // Another program's copy may have records in several tiles.
+  if (const Box whole = widened(wider, records); whole != wider) {
+    tiles = root_->catalog().locate_encoded(index, wanted.step, whole);
+  }
+  tiles.write_to(out);
+  write_records(records, out);
 }
 
 std::vector<Record> Locator::records_in(const Wanted& wanted, const Box& region) {

@@ -5,8 +5,12 @@
 // those that meet its own box, unless the boxes overlap so much that all records take less.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -25,6 +29,14 @@ struct Wanted {
   model::Box region;
 };
 
+/// The records in several tiles that this rank has compared while it decodes tiles of one read.
+struct Compared {
+  std::mutex mutex;  ///< of everything here
+  std::set<const Record*> records;
+  layout::LastTile last;
+  std::vector<std::byte> bytes;
+};
+
 /// The same, located on all ranks.
 struct Located : Wanted {
   layout::EncodedTiles tiles = {};  ///< without sizes where nothing is encoded
@@ -33,6 +45,7 @@ struct Located : Wanted {
   /// every rank.
   bool is_many = false;
   bool is_in_tiles = true;  ///< of many: is each of them all in one tile that exists?
+  std::shared_ptr<Compared> compared = {};  ///< of a compressed variable, anew for every read
 
   const layout::Placement& placement() const noexcept { return tiles.placement; }
   /// Does it cover the requested region, for any box?
