@@ -4,6 +4,8 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -30,8 +32,14 @@ void for_each_in_threads(std::size_t items, std::size_t threads,
   std::vector<std::jthread> others;
   {
     const storage::SignalsBlocked signals;
-    for (std::size_t thread = 1; thread < std::min(threads, items); ++thread) {
-      others.emplace_back(run, thread);
+    try {
+      for (std::size_t thread = 1; thread < std::min(threads, items); ++thread) {
+        others.emplace_back(run, thread);
+      }
+    } catch (const std::system_error&) {
+      // The system has no more threads: those that are there do it all.
+    } catch (const std::bad_alloc&) {
+      // Nor memory for them.
     }
   }
   run(0);
