@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "codec/filter.hpp"
+#include "codec/methods.hpp"
 #include "codec/plugins.hpp"
 #include "sluice/error.hpp"
 
@@ -89,7 +90,7 @@ void Coder::decode(std::span<const std::byte> stored, std::uint32_t mask,
       used.push_back(i);
       sizes.push_back(size);
       const Method& method = *stages_[i].method;
-      size = method.compresses || size == unknown ? unknown : size + method.added_bytes;
+      size = has_known_length(method) && size != unknown ? size + method.added_bytes : unknown;
     }
   }
   if (used.empty()) {

@@ -20,4 +20,10 @@ std::optional<Method> gzip_method();
 /// zstd frames. Nothing where the build has none.
 std::optional<Method> zstd_method();
 
+/// Does the number of bytes that go in tell how many come out? Chunks of Blosc and gzip files count
+/// as no compressors, and are as long as their bytes let them be.
+inline bool has_known_length(const Method& method) {
+  return !method.compresses && method.id != blosc_id && method.id != gzip_id;
+}
+
 }  // namespace sluice::codec

@@ -113,10 +113,10 @@ bool can_decode(const Pipeline& pipeline) {
   bool is_known = true;
   for (const Filter& filter : pipeline) {
     const auto method = find_method(filter.id);
-    if (!method || (method->compresses && !is_known)) {
+    if (!method || (!has_known_length(*method) && !is_known)) {
       return false;
     }
-    is_known = is_known && !method->compresses;
+    is_known = is_known && has_known_length(*method);
   }
   return pipeline.size() <= 32;  // as many as a mask has bits
 }

@@ -277,6 +277,41 @@ TEST(Coder, WhatDoesNotShrinkKeepsItsChecksum) {
   }
 }
 
+/// Of Python: two bytes of 7, a hundred of 9, as a gzip file.
+const char* const gzip_file = "1f8b08000000000002036367e7a4030000d77794ab66000000";
+
+TEST(Coder, TheLengthBehindGzipAndBloscIsThatOfTheirBytes) {
+  if (!find_method(deflate_id)) {
+    GTEST_SKIP() << "this build has no deflate";
+  }
+  Bytes dense(102, std::byte{9});
+  dense[0] = dense[1] = std::byte{7};
+  Coder blosc({{blosc_id, {1, 0, deflate_id, 1}}});
+  const auto chunk = blosc.encode(dense).bytes;
+  const Bytes blosc_bytes(chunk.begin(), chunk.end());
+  ASSERT_LT(blosc_bytes.size(), dense.size());
+  for (const std::uint32_t id : {gzip_id, blosc_id}) {
+    const Bytes inside = id == gzip_id ? from_hex(gzip_file) : blosc_bytes;
+    Coder summed(Pipeline{{fletcher32_id, {}}});
+    const auto stored = summed.encode(inside).bytes;
+    Bytes bytes(stored.begin(), stored.end());
+    Coder coder({{id, {1, 0, deflate_id, 1}}, {fletcher32_id, {}}});
+    EXPECT_FALSE(refuses(coder, bytes, 0, dense.size())) << id;
+    Bytes back(dense.size());
+    coder.decode(bytes, 0, back);
+    EXPECT_EQ(back, dense) << id;
+    EXPECT_TRUE(refuses(coder, bytes, 0, dense.size() + 1)) << id;
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+      bytes[at] ^= std::byte{1};
+      EXPECT_TRUE(refuses(coder, bytes, 0, dense.size())) << id << " " << at;
+      bytes[at] ^= std::byte{1};
+      EXPECT_TRUE(refuses(coder, Bytes(bytes.begin(), bytes.begin() + static_cast<int>(at)), 0,
+                          dense.size()));
+    }
+    EXPECT_FALSE(can_decode({{id, {}}, {deflate_id, {1}}})) << id;
+  }
+}
+
 TEST(Coder, ABombEndsAtTheKnownSize) {
   const Bytes zeros(8 << 20);
   for (const std::string& option : options()) {
