@@ -41,7 +41,8 @@ std::vector<std::byte> from_zstd_frame(std::span<const std::byte> frame, std::ui
     throw std::bad_alloc();
   }
   ZSTD_inBuffer in{frame.data(), frame.size(), 0};
-  std::vector<std::byte> bytes(std::clamp<std::uint64_t>(frame.size() * 4, 4096, most_bytes));
+  std::vector<std::byte> bytes(
+      std::min<std::uint64_t>(most_bytes, std::max<std::uint64_t>(frame.size() * 4, 4096)));
   std::size_t done = 0;
   for (std::size_t left = 1; left != 0;) {
     if (done == bytes.size()) {

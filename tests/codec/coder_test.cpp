@@ -8,6 +8,7 @@
 
 #include "codec/checksum.hpp"
 #include "codec/filter.hpp"
+#include "codec/zstd_frame.hpp"
 #include "sluice/error.hpp"
 
 namespace sluice::codec {
@@ -320,6 +321,23 @@ TEST(Coder, ABombEndsAtTheKnownSize) {
     const Bytes bomb(encoded.bytes.begin(), encoded.bytes.end());
     ASSERT_LT(bomb.size(), zeros.size() / 100);
     EXPECT_TRUE(refuses(coder, bomb, 0, 1000)) << option;
+  }
+}
+
+TEST(ZstdFrame, MayBeAsLongAsItMayBe) {
+  if (!has_zstd()) {
+    GTEST_SKIP() << "this build has no zstd";
+  }
+  // 100 bytes, and the frame's own checksum.
+  const Bytes frame = from_hex("28b52ffd24645d000018616162020040297e022c4e355f40");
+  for (const std::uint64_t most : {100, 101, 4096, 5000}) {
+    EXPECT_EQ(from_zstd_frame(frame, most, "x").size(), 100u) << most;
+  }
+  for (const std::uint64_t most : {0, 1, 99}) {
+    EXPECT_THROW(from_zstd_frame(frame, most, "x"), Error) << most;
+  }
+  for (std::size_t size = 0; size < frame.size(); ++size) {
+    EXPECT_THROW(from_zstd_frame(std::span(frame).first(size), 100, "x"), Error) << size;
   }
 }
 
