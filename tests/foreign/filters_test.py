@@ -5,8 +5,10 @@ chosen what Sluice does not write, nothing is appended."""
 import ctypes
 import os
 import subprocess
+import sys
 
 import h5py
+import hdf5plugin
 import numpy
 import pytest
 
@@ -240,3 +242,28 @@ def test_nothing_is_appended_where_edge_chunks_have_no_filters(tmp_path, rows):
             file.put("x", old[0] + 7)
     with h5py.File(path) as file:
         numpy.testing.assert_array_equal(file["x"][3], old[0] + 7)
+
+
+def test_appending_without_the_plugin_names_it(tmp_path):
+    path, script = str(tmp_path / "run.h5"), str(tmp_path / "append.py")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(f"""
+import numpy
+import sluice
+import sys
+with sluice.open({path!r}, sys.argv[1]) as file:
+    file.define("x", "f8", ({LENGTH},), steps=True, compress="lz4")
+    with file.step():
+        file.put("x", numpy.arange({LENGTH}.0))
+""")
+
+    def run(mode, plugins):
+        return subprocess.run([sys.executable, script, mode], text=True, capture_output=True,
+                              timeout=60, check=False,
+                              env={**os.environ, "HDF5_PLUGIN_PATH": plugins})
+
+    assert run("w", hdf5plugin.PLUGIN_PATH).returncode == 0
+    done = run("a", str(tmp_path))
+    assert done.returncode != 0 and "x: lz4: there is no plugin" in done.stderr, done.stderr
+    assert str(tmp_path) in done.stderr and "copy by another" not in done.stderr, done.stderr
+    assert run("a", hdf5plugin.PLUGIN_PATH).returncode == 0

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "codec/plugins.hpp"
 #include "layout/hdf5/part_identity.hpp"
 #include "layout/hdf5/signature.hpp"
 #include "layout/hdf5/vtkhdf_parts.hpp"
@@ -32,6 +33,22 @@ Handle open_through(DriverState& state, storage::File& file) {
 bool has_provenance_of_netcdf(hid_t file, const std::string& path) {
   const QuietErrors quiet;
   return is_yes(H5Aexists(file, "_NCProperties"), path);
+}
+
+/// A variable whose plugins are missing has no filters that are known, as one that cannot grow.
+void require_plugins(hid_t file, const StoredVariable& variable, const std::string& path) {
+  if (!variable.filters.empty() || variable.storage.rfind("chunked, ", 0) != 0 ||
+      !has_link(file, path)) {
+    return;
+  }
+  const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
+  const Handle list = own(H5Dget_create_plist(dataset.get()), path);
+  const codec::Pipeline filters = all_filters_of(list.get());
+  try {
+    codec::require_plugins(filters);
+  } catch (const Error& e) {
+    throw Error(e.code(), variable.definition.name + ": " + e.what());
+  }
 }
 
 }  // namespace
@@ -153,6 +170,12 @@ void Catalog::require_growable() const {
             ((variable.definition.stepped && has_groups) || !has_plain_edges(variable));
   }
   if (!grows) {
+    for (const StoredVariable& variable : variables_) {
+      const std::string& name = variable.definition.name;
+      const bool is_in_group = variable.definition.stepped && has_groups && steps_ > 0;
+      require_plugins(hdf5_.get(), variable,
+                      is_in_group ? log_.group_of(steps_ - 1) + "/" + name : name);
+    }
     throw Error(Code::unsupported,
                 state_.file->path() +
                     ": is a copy by another program whose steps cannot grow: " + append_remedy);
