@@ -23,6 +23,7 @@ constexpr std::uint32_t blosc2_id = 32026;
 /// protected: one thread at a time.
 constexpr std::array known_plugins{
     KnownPlugin{bzip2_id, "bzip2", "bz", true, true, true, true, 0},
+    KnownPlugin{32000, "lzf", "lzf", true, false, false, false, -1},
     KnownPlugin{hdf5_blosc_id, "blosc", "blosc", true, true, false, false, 0},
     KnownPlugin{lz4_id, "lz4", "lz4", true, true, true, true, 0},
     KnownPlugin{bitshuffle_id, "bitshuffle", "shuf", true, true, true, false, 3},

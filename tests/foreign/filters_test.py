@@ -267,3 +267,13 @@ with sluice.open({path!r}, sys.argv[1]) as file:
     assert done.returncode != 0 and "x: lz4: there is no plugin" in done.stderr, done.stderr
     assert str(tmp_path) in done.stderr and "copy by another" not in done.stderr, done.stderr
     assert run("a", hdf5plugin.PLUGIN_PATH).returncode == 0
+
+
+def test_lzf_of_h5py_has_a_remedy_that_helps(tmp_path):
+    path = str(tmp_path / "lzf.h5")
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=numpy.arange(1000.0), compression="lzf")
+    with sluice.open(path) as file:
+        with pytest.raises(sluice.Error, match="lzf: there is no plugin.*by h5py with.*gzip"):
+            file["x"][...]
+    assert "lzf" in command("ls", path).stdout

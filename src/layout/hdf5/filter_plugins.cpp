@@ -105,12 +105,18 @@ class Plugins {
     return codec::plugin_name(id) + ": there is no plugin of HDF5 with filter number " +
            std::to_string(id) + " in " +
            (where.empty() ? "HDF5_PLUGIN_PATH, which is empty" : where) +
-           (bad.empty() ? "" : ", where files were not usable: " + bad) +
-           ": install it (pip install hdf5plugin has many), and name its folder in "
-           "HDF5_PLUGIN_PATH (hdf5plugin.PLUGIN_PATH in Python)";
+           (bad.empty() ? "" : ", where files were not usable: " + bad) + remedy(id);
   }
 
  private:
+  static std::string remedy(std::uint32_t id) {
+    return codec::plugin_name(id) == "lzf"
+               ? ": h5py has it built in, and hdf5plugin lacks it: write the data again by h5py "
+                 "with compression=\"gzip\""
+               : ": install it (pip install hdf5plugin has many), and name its folder in "
+                 "HDF5_PLUGIN_PATH (hdf5plugin.PLUGIN_PATH in Python)";
+  }
+
   /// Files whose names suggest the plugin first: others need not be loaded then.
   static std::vector<std::string> files_for(std::uint32_t id) {
     const codec::KnownPlugin* known = codec::find_known_plugin(id);
