@@ -3,6 +3,7 @@
 
 #include "api/c/c_api_handle.hpp"
 #include "api/c/strided.hpp"
+#include "model/box.hpp"
 
 using sluice::Code;
 using sluice::Error;
@@ -181,6 +182,14 @@ GetRequest request_of(const Input& input, std::uint32_t variable, const sluice::
   return request;
 }
 
+/// Otherwise the get will be refused.
+bool is_in_shape(const Input& input, const GetRequest& request) {
+  return request.variable < input.variables().size() &&
+         sluice::model::contains(
+             sluice::model::whole(input.shape_or_most(request.variable, request.step)),
+             request.box);
+}
+
 void get_selected(sluice_file& f, sluice_variable variable, sluice_type type, void* data, int rank,
                   const sluice_selection* selection, int64_t step) {
   const auto refusal = f.take_refusal();
@@ -198,8 +207,9 @@ void get_selected(sluice_file& f, sluice_variable variable, sluice_type type, vo
     type_of_code(type, "get");
     request = request_of(input, index, element, data, rank, asked, number);
     stride_bytes = asked.stride_bytes;
-    if (stride_bytes != nullptr && data != nullptr) {
-      dense.resize(request.box.volume() * element.bytes);
+    if (stride_bytes != nullptr && data != nullptr && is_in_shape(input, request)) {
+      dense.resize(
+          sluice::model::checked_product(request.box.volume(), element.bytes, "bytes of a part"));
       request.memory.data = dense.data();
     }
   } catch (...) {

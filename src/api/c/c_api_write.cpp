@@ -3,6 +3,7 @@
 #include "api/c/c_api_handle.hpp"
 #include "api/c/strided.hpp"
 #include "exec/device_memory.hpp"
+#include "model/box.hpp"
 
 using sluice::Code;
 using sluice::Error;
@@ -94,13 +95,19 @@ Block block_of(const Output& output, sluice_variable variable, sluice_type type,
   return block;
 }
 
-/// Strided memory is copied into that of the handle, unless it is small: then the put copies it.
+/// Strided memory is copied into that of the handle, unless it is small: then the put copies it. A
+/// block that the put would refuse is refused before it is copied.
 void put_strided(sluice_file& file, Output& output, Block block, const std::int64_t* stride_bytes) {
-  const std::uint64_t bytes = block.box.volume() * block.memory.type.bytes;
-  if (bytes == 0 || block.memory.data == nullptr) {
+  const Dims shape = output.description().shape_of(block.variable);
+  if (!sluice::model::contains(sluice::model::whole(shape), block.box) || block.box.empty() ||
+      block.memory.data == nullptr) {
     output.put(block);
     return;
   }
+  const std::uint64_t bytes = sluice::exec::for_file(output.path(), [&] {
+    return sluice::model::checked_product(block.box.volume(), block.memory.type.bytes,
+                                          "put: bytes of a part");
+  });
   sluice::exec::refuse_device_memory(block.memory.data, [&] { return output.path() + ": put"; });
   std::array<std::byte, sluice::commit::SmallPuts::small_bytes> small;
   std::byte* copy = small.data();
