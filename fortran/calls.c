@@ -107,6 +107,16 @@ static int find(sluice_file* file, struct name_cache* cache, const char* name, i
   return find_new(file, cache, name, length, variable);
 }
 
+/* -- memory ------------------------------------------------------------------------------------ */
+
+/* Answers of sluice_holds_memory(). */
+enum { memory_held = 1, memory_in_use = 2 };
+
+/* What a get was given. After a timeout MPI may go on receiving into it. */
+static void free_received(const sluice_file* file, int code, void* memory) {
+  if (code == SLUICE_OK || sluice_holds_memory(file) != memory_in_use) free(memory);
+}
+
 /* -- parts of variables ------------------------------------------------------------------------ */
 
 /* Which part is meant. A scalar with a start is one element there. Where start and data do not have
@@ -206,7 +216,7 @@ int sluice_fortran_get(sluice_file* file, struct name_cache* cache, const char* 
   const int code = sluice_get_selection(file, variable, a.type, is_as_stored(&a) ? a.base : packed,
                                         rank, &selection, step);
   if (code == SLUICE_OK && packed != NULL) unpack(&a, packed);
-  free(packed);
+  free_received(file, code, packed);
   return refused != SLUICE_OK ? refused : code;
 }
 
@@ -229,16 +239,18 @@ static void keep(struct kept* k) {
   pthread_mutex_unlock(&kept_mutex);
 }
 
-/* After a commit, or the refusal of one: then they are still needed. */
+/* After a commit, or the refusal of one: then they are still needed. What MPI may use until it is
+ * finalised is kept for ever, and is no other file's that gets the handle later. */
 void sluice_fortran_forget(const sluice_file* file);
 void sluice_fortran_forget(const sluice_file* file) {
-  if (sluice_holds_memory(file)) return;
+  const int32_t holds = sluice_holds_memory(file);
+  if (holds == memory_held) return;
   pthread_mutex_lock(&kept_mutex);
   for (struct kept** at = &kept_of_all; *at != NULL;) {
     struct kept* k = *at;
     if (k->file == file) {
       *at = k->next;
-      free(k);
+      if (holds != memory_in_use) free(k);
     } else {
       at = &k->next;
     }
@@ -366,7 +378,7 @@ int sluice_fortran_get_rows(sluice_file* file, struct name_cache* cache, const c
   const int code =
       sluice_get_rows(file, variable, a.type, needs_packing ? packed : a.base, rows, from_0, step);
   if (code == SLUICE_OK && needs_packing) unpack(&a, packed);
-  free(from_0);
+  free_received(file, code, from_0);
   return code;
 }
 

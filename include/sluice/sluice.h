@@ -917,9 +917,11 @@ SLUICE_API int sluice_count_from(sluice_file* file, int32_t first);
  *
  * For bindings that copy what is put, or keep it alive. A commit needs it no more, also where it
  * fails. A call that is refused before it commits still does: sluice_end_step() outside a step,
- * sluice_flush() or sluice_close() inside one.
- * @param file  an open file
- * @return 1, or 0 (also for a closed file) */
+ * sluice_flush() or sluice_close() inside one. After a timeout MPI may still send from memory that
+ * was put, or receive into memory of a get: until MPI_Finalize, whatever the file does.
+ * @param file  a handle that was not freed
+ * @return 1, or 2 if MPI may use the memory of the last commit, or of a get, until MPI_Finalize: do
+ *         not free it; else 0 */
 SLUICE_API int32_t sluice_holds_memory(const sluice_file* file);
 /** Whether the last call failed on every rank, or other ranks cannot be reached. Local.
  *

@@ -83,6 +83,8 @@ sluice_file* take_handle() {
   sluice_file* file = handles.free.back();
   handles.free.pop_back();
   file->failure = {};
+  file->mark = {};
+  file->last_copies_in_use = false;
   file->is_live = true;
   return file;
 }
@@ -264,7 +266,10 @@ const Failure& failure_of(const sluice_file* file) {
 
 int32_t sluice_holds_memory(const sluice_file* file) {
   const auto* output = writing(file);
-  return output != nullptr && output->holds_memory() ? 1 : 0;
+  if (output != nullptr && output->holds_memory()) {
+    return 1;
+  }
+  return file != nullptr && file->is_live && file->may_be_in_use() ? 2 : 0;
 }
 
 int32_t sluice_failed_together(const sluice_file* file) {

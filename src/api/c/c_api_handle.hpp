@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "api/file/file_impl.hpp"
+#include "exec/transport/given_up.hpp"
 #include "model/numbering.hpp"
 #include "sluice/sluice.h"
 #include "sluice/sluice.hpp"
@@ -45,7 +46,9 @@ struct sluice_file {
   // copies of data that was not dense, until the commit
   std::vector<std::unique_ptr<std::byte[]>> copies;
   std::uint64_t copied_bytes = 0;
-  std::set<std::string> texts;  ///< returned to the caller
+  sluice::exec::MessageMark mark;   ///< of when there were no copies last
+  bool last_copies_in_use = false;  ///< MPI may still send from those that were forgotten last
+  std::set<std::string> texts;      ///< returned to the caller
   // the variable that sluice_find() found last
   std::string last_name;
   sluice_variable last_variable = -1;
@@ -55,13 +58,18 @@ struct sluice_file {
   /// Also for a call that fails for another reason: a refusal is never left for a later call.
   std::optional<sluice::Error> take_refusal() { return std::exchange(refusal, std::nullopt); }
   const char* text(const std::string& value) { return texts.insert(value).first->c_str(); }
+  bool may_be_in_use() const noexcept { return last_copies_in_use || mark.may_be_in_use(); }
   void forget_copies() noexcept {
+    last_copies_in_use = mark.may_be_in_use();
+    mark.keep_used(copies);
+    mark = {};
     copies.clear();
     copied_bytes = 0;
   }
   /// After a commit, or the refusal of one: then they are still needed.
   void settle_copies() noexcept {
-    if (sluice_holds_memory(this) == 0) {
+    const sluice::commit::Output* output = impl == nullptr ? nullptr : impl->writing();
+    if (output == nullptr || !output->holds_memory()) {
       forget_copies();
     }
   }

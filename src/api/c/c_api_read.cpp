@@ -182,6 +182,17 @@ GetRequest request_of(const Input& input, std::uint32_t variable, const sluice::
   return request;
 }
 
+/// What a get received, to be distributed. After a timeout MPI may go on receiving into it.
+struct Dense {
+  Dense() = default;
+  Dense(const Dense&) = delete;
+  Dense& operator=(const Dense&) = delete;
+  ~Dense() { mark.keep_used(bytes); }
+
+  sluice::exec::MessageMark mark;
+  std::vector<std::byte> bytes;
+};
+
 /// Otherwise the get will be refused.
 bool is_in_shape(const Input& input, const GetRequest& request) {
   return request.variable < input.variables().size() &&
@@ -198,7 +209,7 @@ void get_selected(sluice_file& f, sluice_variable variable, sluice_type type, vo
   const std::uint64_t number = step_of(input, step);
   const sluice::Type element = loose_type(type);
   GetRequest request;
-  std::vector<std::byte> dense;
+  Dense dense;
   const std::int64_t* stride_bytes = nullptr;
   try {
     const sluice_selection none = SLUICE_SELECTION_INIT;
@@ -208,9 +219,9 @@ void get_selected(sluice_file& f, sluice_variable variable, sluice_type type, vo
     request = request_of(input, index, element, data, rank, asked, number);
     stride_bytes = asked.stride_bytes;
     if (stride_bytes != nullptr && data != nullptr && is_in_shape(input, request)) {
-      dense.resize(
+      dense.bytes.resize(
           sluice::model::checked_product(request.box.volume(), element.bytes, "bytes of a part"));
-      request.memory.data = dense.data();
+      request.memory.data = dense.bytes.data();
     }
   } catch (...) {
     request.variable = index;
@@ -218,9 +229,9 @@ void get_selected(sluice_file& f, sluice_variable variable, sluice_type type, vo
     input.get(request, std::current_exception());
   }
   input.get(request);
-  if (stride_bytes != nullptr && !dense.empty()) {
-    scatter_strided(dense.data(), request.box.count, element.bytes, static_cast<std::byte*>(data),
-                    stride_bytes);
+  if (stride_bytes != nullptr && !dense.bytes.empty()) {
+    scatter_strided(dense.bytes.data(), request.box.count, element.bytes,
+                    static_cast<std::byte*>(data), stride_bytes);
   }
 }
 

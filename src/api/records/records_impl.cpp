@@ -190,6 +190,21 @@ void RecordsImpl::restart() noexcept {
   }
 }
 
+/// Memory that MPI may use after a timeout is left to it for ever. The streams stay where they are:
+/// the C interface writes into them without a call.
+void RecordsImpl::keep_used() {
+  if (!mark_.may_be_in_use()) {
+    return;
+  }
+  for (Stream& stream : streams_) {
+    mark_.keep_used(stream.writer);
+    stream.writer = {};
+    static_cast<void>(stream.writer.place());
+  }
+  mark_.keep_used(rows_, bytes_);
+  mark_ = {};
+}
+
 void RecordsImpl::put_all(Step& step) {
   exec::Transport& transport = file_impl_->transport();
   std::uint64_t bytes = 0;
@@ -229,6 +244,7 @@ Ticket RecordsImpl::commit() {
     restart();
     return ticket;
   } catch (...) {
+    keep_used();
     restart();
     throw;
   }
@@ -272,6 +288,15 @@ bool RecordsImpl::fetch() {
 
 void RecordsImpl::fetch(std::uint64_t group) {
   require(false);
+  try {
+    fetch_parts(group);
+  } catch (...) {
+    keep_used();
+    throw;
+  }
+}
+
+void RecordsImpl::fetch_parts(std::uint64_t group) {
   exec::Transport& transport = file_impl_->transport();
   const auto streams = static_cast<std::uint64_t>(streams_.size());
   const std::uint64_t readers = streams * static_cast<std::uint64_t>(transport.size());

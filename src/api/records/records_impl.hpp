@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "api/file/file_impl.hpp"
+#include "exec/transport/given_up.hpp"
 #include "layout/records/part.hpp"
 #include "sluice/records.hpp"
 
@@ -71,6 +72,8 @@ class RecordsImpl {
   void check_rows(std::uint64_t group, std::uint64_t data_bytes) const;
   void hand_out(std::uint64_t group, std::uint64_t first_part, std::uint64_t parts);
   void restart() noexcept;
+  void keep_used();
+  void fetch_parts(std::uint64_t group);
 
   FileImpl* file_impl_ = nullptr;  ///< of file_
   std::unique_ptr<File> file_;
@@ -82,6 +85,7 @@ class RecordsImpl {
   std::uint64_t next_ = 0;      ///< group to be read
   std::vector<Row> rows_;       ///< of this rank's parts, being written or read
   std::unique_ptr<std::byte[]> bytes_;
+  exec::MessageMark mark_;  ///< of before the commit or fetch that uses the memory of these
 };
 
 }  // namespace sluice::detail
