@@ -1,5 +1,4 @@
-/* Handles that were freed, and puts and gets of strided memory that do not fit: refused, without
- * touching another file or memory that is not the caller's. */
+/* Handles that are used for another file, and puts and gets of strided memory that do not fit. */
 #define SLUICE_NO_MPI_H
 #include <sluice/sluice.h>
 
@@ -11,6 +10,28 @@ static sluice_file* open_new(const char* name) {
   sluice_file* file = NULL;
   OK(sluice_open_serial(in_folder(name), "w", options, &file));
   return file;
+}
+
+/* Handles are reused all the same, and know nothing of the file before. */
+static void check_reused_handles(void) {
+  enum { most_opened = 1000 };
+  sluice_file* old = open_new("failed.h5");
+  OK(sluice_begin_step(old, 0));
+  OK(sluice_abandon_step(old, "no more"));
+  OK(sluice_begin_step(old, 0));
+  CHECK(sluice_begin_step(old, 0) == SLUICE_ERROR_WRONG_STATE); /* kept for the end */
+  sluice_free(old);
+  sluice_file* file = NULL;
+  for (int i = 0; i < most_opened && file != old; ++i) {
+    if (file != NULL) {
+      sluice_free(file);
+    }
+    file = open_new("again.h5");
+  }
+  CHECK(file == old);
+  FAILS(sluice_end_step(file, NULL), SLUICE_ERROR_WRONG_STATE, "there is no step under way");
+  OK(sluice_close(file));
+  sluice_free(file);
 }
 
 static void check_strided_bounds(void) {
@@ -61,6 +82,7 @@ static void check_strided_bytes(void) {
 
 int main(void) {
   make_folder();
+  check_reused_handles();
   check_strided_bounds();
   check_strided_bytes();
   remove_folder();

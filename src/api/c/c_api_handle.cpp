@@ -99,6 +99,7 @@ void give_back(sluice_file* file) noexcept {
   file->last_variable = -1;
   file->first_number = 0;
   file->refusal.reset();
+  file->not_begun.reset();
   file->is_live = false;
   Pool& handles = pool();
   const std::lock_guard lock(handles.mutex);
