@@ -328,7 +328,8 @@ SLUICE_API int sluice_close(sluice_file* file);
  * Local. If the file is still open, everything since its last commit is dropped, and nothing is
  * sent to other ranks, unless sluice_free_because() has said why. A step that has not ended is then
  * named in a line on stderr, by rank 0 and if the option `log` is not off. A call on a freed handle
- * is SLUICE_ERROR_WRONG_STATE until another open reuses its place.
+ * is SLUICE_ERROR_WRONG_STATE until another open reuses its place, which happens only after some
+ * dozens more were freed.
  * @param file  a handle; NULL is fine */
 SLUICE_API void sluice_free(sluice_file* file);
 

@@ -1,4 +1,5 @@
-/* Handles that are used for another file, and puts and gets of strided memory that do not fit. */
+/* Handles that were freed, and puts and gets of strided memory that do not fit: refused, without
+ * touching another file or memory that is not the caller's. */
 #define SLUICE_NO_MPI_H
 #include <sluice/sluice.h>
 
@@ -12,6 +13,26 @@ static sluice_file* open_new(const char* name) {
   return file;
 }
 
+/* A program that kept a handle by mistake writes into no file that was opened since. */
+static void check_freed_handles(void) {
+  enum { opened_since = 20 };
+  const int64_t shape[1] = {4}, data[4] = {1, 2, 3, 4};
+  sluice_variable x = -1;
+  sluice_file* old = open_new("old.h5");
+  OK(sluice_define(old, "x", SLUICE_INT64, 1, shape, NULL, &x));
+  OK(sluice_put(old, x, SLUICE_INT64, data, 1, NULL, NULL));
+  OK(sluice_close(old));
+  sluice_free(old);
+  for (int i = 0; i < opened_since; ++i) {
+    sluice_file* file = open_new("since.h5");
+    CHECK(file != old);
+    OK(sluice_define(file, "x", SLUICE_INT64, 1, shape, NULL, &x));
+    FAILS(sluice_put(old, x, SLUICE_INT64, data, 1, NULL, NULL), SLUICE_ERROR_WRONG_STATE, "freed");
+    OK(sluice_close(file));
+    sluice_free(file);
+  }
+}
+
 /* Handles are reused all the same, and know nothing of the file before. */
 static void check_reused_handles(void) {
   enum { most_opened = 1000 };
@@ -21,6 +42,7 @@ static void check_reused_handles(void) {
   OK(sluice_begin_step(old, 0));
   CHECK(sluice_begin_step(old, 0) == SLUICE_ERROR_WRONG_STATE); /* kept for the end */
   sluice_free(old);
+  OK(sluice_free_because(old, "a mistake: it is freed already"));
   sluice_file* file = NULL;
   for (int i = 0; i < most_opened && file != old; ++i) {
     if (file != NULL) {
@@ -82,6 +104,7 @@ static void check_strided_bytes(void) {
 
 int main(void) {
   make_folder();
+  check_freed_handles();
   check_reused_handles();
   check_strided_bounds();
   check_strided_bytes();

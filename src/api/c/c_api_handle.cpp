@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <new>
+#include <thread>
 
 #include "exec/transport/agree.hpp"
 #include "model/name.hpp"
@@ -15,19 +17,53 @@ namespace sluice::c_api {
 namespace {
 
 thread_local Failure thread_failure;
-thread_local const void* to_be_freed = nullptr;
-thread_local std::string reason_to_free;
 
-/// All handles ever created; as many as were open at the same time.
+/// So many handles stay free before one is used again: a call on a handle that was freed lately is
+/// refused, and meets no other file.
+constexpr std::size_t least_free = 64;
+
+/// All handles ever created. Those that are free form a list, so that freeing need not allocate;
+/// the one that was freed first is used first.
 struct Pool {
   std::mutex mutex;
   std::vector<std::unique_ptr<sluice_file>> all;
-  std::vector<sluice_file*> free;
+  sluice_file* first_free = nullptr;
+  sluice_file* last_free = nullptr;
+  std::size_t free = 0;
+
+  sluice_file* take() {
+    if (free <= least_free) {
+      all.push_back(std::make_unique<sluice_file>());
+      return all.back().get();
+    }
+    --free;
+    return std::exchange(first_free, first_free->next_free);
+  }
+  void give_back(sluice_file* file) noexcept {
+    file->next_free = nullptr;
+    (free++ == 0 ? first_free : last_free->next_free) = file;
+    last_free = file;
+  }
 };
 
 Pool& pool() {
   static auto* the_pool = new Pool;  // lives until its last caller has returned
   return *the_pool;
+}
+
+/// Of sluice_free_because(), by handle.
+struct Reasons {
+  struct Reason {
+    std::thread::id thread;
+    std::string why;
+  };
+  std::mutex mutex;
+  std::map<const void*, Reason> all;
+};
+
+Reasons& reasons() {
+  static auto* the_reasons = new Reasons;
+  return *the_reasons;
 }
 
 Failure current() noexcept {
@@ -65,23 +101,25 @@ int keep(Failure* of_handle) noexcept {
 const Failure& failure_of_thread() noexcept { return thread_failure; }
 
 std::optional<std::string> take_reason_to_free(const void* handle) noexcept {
-  if (handle == nullptr || handle != to_be_freed) {
+  Reasons& told = reasons();
+  const std::lock_guard lock(told.mutex);
+  const auto found = told.all.find(handle);
+  if (found == told.all.end()) {
     return std::nullopt;
   }
-  to_be_freed = nullptr;
-  return std::exchange(reason_to_free, {});
+  Reasons::Reason reason = std::move(found->second);
+  told.all.erase(found);
+  if (reason.thread != std::this_thread::get_id()) {
+    return std::nullopt;
+  }
+  return std::move(reason.why);
 }
 
 sluice_file* take_handle() {
   Pool& handles = pool();
   const std::lock_guard lock(handles.mutex);
-  if (handles.free.empty()) {
-    handles.all.push_back(std::make_unique<sluice_file>());
-    handles.free.reserve(handles.all.size());  // so that freeing need not allocate
-    handles.free.push_back(handles.all.back().get());
-  }
-  sluice_file* file = handles.free.back();
-  handles.free.pop_back();
+  sluice_file* file = handles.take();
+  take_reason_to_free(file);  // one that was told of it when it was free already
   file->failure = {};
   file->mark = {};
   file->last_copies_in_use = false;
@@ -103,7 +141,7 @@ void give_back(sluice_file* file) noexcept {
   file->is_live = false;
   Pool& handles = pool();
   const std::lock_guard lock(handles.mutex);
-  handles.free.push_back(file);
+  handles.give_back(file);
 }
 
 void require_live(const sluice_file* file) {
@@ -240,8 +278,10 @@ int sluice_refuse(sluice_file* file, int code, const char* why) {
 int sluice_free_because(const void* handle, const char* why) {
   return sluice::c_api::guarded([&] {
     sluice::c_api::require(handle, "the handle");
-    sluice::c_api::reason_to_free = sluice::c_api::text_of(why, "free: the reason");
-    sluice::c_api::to_be_freed = handle;
+    const std::string reason = sluice::c_api::text_of(why, "free: the reason");
+    auto& told = sluice::c_api::reasons();
+    const std::lock_guard lock(told.mutex);
+    told.all[handle] = {std::this_thread::get_id(), reason};
   });
 }
 

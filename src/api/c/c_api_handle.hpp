@@ -46,9 +46,10 @@ struct sluice_file {
   // copies of data that was not dense, until the commit
   std::vector<std::unique_ptr<std::byte[]>> copies;
   std::uint64_t copied_bytes = 0;
-  sluice::exec::MessageMark mark;   ///< of when there were no copies last
-  bool last_copies_in_use = false;  ///< MPI may still send from those that were forgotten last
-  std::set<std::string> texts;      ///< returned to the caller
+  sluice::exec::MessageMark mark;    ///< of when there were no copies last
+  bool last_copies_in_use = false;   ///< MPI may still send from those that were forgotten last
+  sluice_file* next_free = nullptr;  ///< of those freed: the one that was freed after it
+  std::set<std::string> texts;       ///< returned to the caller
   // the variable that sluice_find() found last
   std::string last_name;
   sluice_variable last_variable = -1;
@@ -98,7 +99,7 @@ Comm comm_of_fortran(int comm);
 /// Error invalid_argument for MPI_COMM_NULL, if MPI is running; `what` begins the message.
 void refuse_null(const Comm& comm, const std::string& what);
 
-/// What sluice_free_because() was given for the handle, on this thread; once.
+/// What sluice_free_because() was given for the handle, if on this thread; forgets it.
 std::optional<std::string> take_reason_to_free(const void* handle) noexcept;
 
 sluice_file* take_handle();
