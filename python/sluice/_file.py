@@ -109,6 +109,8 @@ class File(OneHandle, Mapping):
         # A thread has it around every call of the library on this file, which takes one at a time.
         # Each file has its own: where one waits for other ranks, the others go on.
         self._lock = threading.RLock()
+        # What the library reads into at the next perform_gets(): put here before it hears of it, as
+        # an exception such as KeyboardInterrupt may come between any two lines.
         self._deferred: List[Tuple[np.ndarray, np.ndarray]] = []
         self._kept: List[Any] = []  # memory that the library reads until the next commit
         self._has_given_up = False  # messages: no call of ranks together is possible any more
@@ -140,6 +142,7 @@ class File(OneHandle, Mapping):
             raise with_advice(error, self.path, mode) from None
         self._handle = place[0]
         self._is_open = True
+        self._is_alone = alone
         self._speaks = alone or comm.Get_rank() == 0
         note_open(self)
 
@@ -499,8 +502,13 @@ class File(OneHandle, Mapping):
             Error: DIVERGENT, and as Variable.get().
         """
         with self._lock:
-            deferred, self._deferred = self._deferred, []
-            self._call(lib.sluice_perform_gets, memory=deferred)
+            deferred = self._deferred
+            try:
+                self._call(lib.sluice_perform_gets, memory=deferred)
+            except Error:
+                self._deferred = []  # the library has forgotten them too
+                raise
+            self._deferred = []
         for into, read in deferred:  # until now the library wrote to what was read
             hand_over(read, into)
 
@@ -647,7 +655,7 @@ class File(OneHandle, Mapping):
                     given_up.append((memory, list(self._kept)))
                 raise
 
-    def _refuse(self, error: Exception, call: Any, *arguments: Any) -> None:
+    def _refuse(self, error: BaseException, call: Any, *arguments: Any) -> None:
         """Makes `call` fail with `error`, which the package has found itself. The library must
         refuse these arguments in any case."""
         code = error.code if isinstance(error, Error) else Code.INVALID_ARGUMENT

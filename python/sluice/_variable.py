@@ -165,10 +165,10 @@ class Variable(OneHandle):
             self._refuse(error, get, 0, ffi.NULL, 0, ffi.NULL)
             raise
         with self._file._lock:
-            self._file._call(get, self._index, code, address(read), len(starts), selection, step,
-                             memory=read)
             if deferred:
                 self._file._deferred.append((out, read))
+            self._file._call(get, self._index, code, address(read), len(starts), selection, step,
+                             memory=read)
         if not deferred:
             hand_over(read, out)
         return out
@@ -193,7 +193,7 @@ class Variable(OneHandle):
             return np.empty(out.shape, dtype=self._stored)
         return out if out.dtype.isnative else np.empty(out.shape, dtype=storable(out.dtype))
 
-    def _refuse(self, error: Exception, get: Any, *arguments: Any) -> None:
+    def _refuse(self, error: BaseException, get: Any, *arguments: Any) -> None:
         """Takes part in the call `get` of the other ranks, which fails with `error` on every one
         (where it is deferred: in perform_gets)."""
         self._file._refuse(error, get, self._index, *arguments, -1)
@@ -259,9 +259,7 @@ class Variable(OneHandle):
         with self._file._lock:
             if self.has_steps and self._takes_together() and \
                     picks_several(_spelled(key, self.ndim)[0]):
-                self._refuse(error, lib.sluice_defer_get, 0, ffi.NULL, 0, ffi.NULL)
-                with contextlib.suppress(Error):  # it is `error`
-                    self._file._call(lib.sluice_perform_gets)
+                self._fail_steps(error)
             else:
                 self._refuse(error, lib.sluice_get_selection, 0, ffi.NULL, 0, ffi.NULL)
 
@@ -275,12 +273,25 @@ class Variable(OneHandle):
         selection.start, selection.count = kept
         code, first, each = type_of(read.dtype), address(read), read.strides[0]
         place = ffi.cast("char*", first)
-        for at, step in enumerate(steps):
-            self._file._call(lib.sluice_defer_get, self._index, code, place + at * each,
-                             len(counts), selection, step)
-        self._file._call(lib.sluice_perform_gets, memory=read)
-        hand_over(read, hull)
+        self._file._deferred.append((hull, read))
+        try:
+            for at, step in enumerate(steps):
+                self._file._call(lib.sluice_defer_get, self._index, code, place + at * each,
+                                 len(counts), selection, step)
+        except BaseException as error:
+            # Such as KeyboardInterrupt: the library forgets what it has noted. Of several ranks the
+            # others may have been interrupted elsewhere, and do not come to the call.
+            if self._file._is_alone or isinstance(error, Exception):
+                self._fail_steps(error)
+            raise
+        self._file.perform_gets()
         return take_out(hull, along)
+
+    def _fail_steps(self, error: BaseException) -> None:
+        """Takes part in the one call of the other ranks that reads several steps."""
+        self._refuse(error, lib.sluice_defer_get, 0, ffi.NULL, 0, ffi.NULL)
+        with contextlib.suppress(Error):  # it is `error`
+            self._file.perform_gets()
 
     def _take(self, along: Sequence[Any], step: int) -> Any:
         if self.varying and step >= 0 and along:
