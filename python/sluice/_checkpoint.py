@@ -6,12 +6,12 @@ import difflib
 import inspect
 import operator
 import os
-from typing import Any, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from ._library import (Code, Error, OneHandle, c_text, check, check_open, ffi, fortran_handle,
-                       free_because, is_alone, lib, line_of, reason, text_of)
+                       free_because, given_up, is_alone, lib, line_of, reason, text_of)
 from ._options import toml_of
 from ._types import address, as_ids, as_shape, numbers, storable, type_of
 
@@ -147,6 +147,7 @@ class Checkpoint(OneHandle):
         self._handle = ffi.NULL
         self._memory: dict = {}  # what the library reads and writes, by its name
         self._copies: dict = {}  # (array of the program, its copy in C's order), by its name
+        self._has_given_up = False  # messages: no call of ranks together is possible any more
         self.path = os.fspath(path)
         lines = ffi.new("char[]", c_text(toml_of(options), "options"))
         folder = ffi.new("char[]", c_text(os.fsencode(scratch), "scratch"))
@@ -326,7 +327,7 @@ class Checkpoint(OneHandle):
         """
         taken = ffi.new("sluice_restored*", {"size": ffi.sizeof("sluice_restored")})
         self._fill_copies()  # what is not restored stays as it is
-        check(lib.sluice_checkpoint_restore(self._handle, taken))
+        self._call(lib.sluice_checkpoint_restore, taken)
         for data, memory in self._copies.values():
             data[...] = memory
         return Restored(taken.number, taken.time, taken.ranks, _lines(taken.why),
@@ -356,7 +357,7 @@ class Checkpoint(OneHandle):
         """
         done = ffi.new("sluice_saved*", {"size": ffi.sizeof("sluice_saved")})
         self._fill_copies()
-        check(lib.sluice_checkpoint_save(self._handle, float(time), done))
+        self._call(lib.sluice_checkpoint_save, float(time), done)
         return Saved(done.number, done.seconds, text_of(done.why), text_of(done.lost))
 
     def due(self) -> bool:
@@ -386,7 +387,7 @@ class Checkpoint(OneHandle):
         Raises:
             Error: What the checkpoint met on its way.
         """
-        return self._answer(lambda *words: lib.sluice_checkpoint_drain(words[0], seconds, words[1]))
+        return self._answer(lib.sluice_checkpoint_drain, seconds)
 
     def close(self) -> None:
         """Closes the file, and gives the program its signals back. Collective.
@@ -394,7 +395,7 @@ class Checkpoint(OneHandle):
         Raises:
             Error: What the last checkpoint met on its way; WRONG_STATE (a second close).
         """
-        check(lib.sluice_checkpoint_close(self._handle))
+        self._call(lib.sluice_checkpoint_close)
         self._memory.clear()
         self._copies.clear()
 
@@ -402,9 +403,18 @@ class Checkpoint(OneHandle):
         for data, memory in self._copies.values():
             memory[...] = data
 
-    def _answer(self, call: Any) -> bool:
+    def _call(self, function: Callable[..., int], *arguments: Any) -> None:
+        try:
+            check(function(self._handle, *arguments))
+        except Error as error:
+            if error.code in (Code.TIMEOUT, Code.MPI) and not self._has_given_up:
+                self._has_given_up = True  # later calls begin no message
+                given_up.append((dict(self._memory), dict(self._copies)))
+            raise
+
+    def _answer(self, call: Any, *arguments: Any) -> bool:
         place = ffi.new("int32_t*")
-        check(call(self._handle, place))
+        self._call(call, *arguments, place)
         return bool(place[0])
 
     def __enter__(self) -> "Checkpoint":
