@@ -57,18 +57,21 @@ static void forget_texts(const sluice_checkpoint* checkpoint, const char* name) 
   pthread_mutex_unlock(&texts_mutex);
 }
 
-static int refused(int code, const char* name, const char* why) {
+/* The library hears of it by a type that is none: it must not save the memory that the name had
+ * before. */
+static int refused(sluice_checkpoint* checkpoint, int code, const char* name, const char* why) {
+  sluice_checkpoint_array_selection(checkpoint, name, 0, NULL, 0, NULL, NULL);
   return sluice_fortran_refusal(code, "checkpoint", name, (int)strlen(name), why);
 }
 
 /* SLUICE_OK where the library can read and write the data where it is. */
-static int check_type(const struct array* a, const char* name) {
+static int check_type(sluice_checkpoint* checkpoint, const struct array* a, const char* name) {
   const char* fault = fault_of_data(a);
   if (fault != NULL && code_of_fault(a) == SLUICE_ERROR_INVALID_ARGUMENT) {
-    return refused(SLUICE_ERROR_INVALID_ARGUMENT, name, fault);
+    return refused(checkpoint, SLUICE_ERROR_INVALID_ARGUMENT, name, fault);
   }
   if (fault == NULL && is_as_stored(a)) return SLUICE_OK;
-  return refused(SLUICE_ERROR_TYPE_MISMATCH, name,
+  return refused(checkpoint, SLUICE_ERROR_TYPE_MISMATCH, name,
                  "it is saved where it is, so it must be of a type that files have: integer, real "
                  "and complex of 4 and 8 bytes, integer of 1 and 2, logical of one byte; text by "
                  "the call text");
@@ -88,10 +91,10 @@ int sluice_fortran_checkpoint_array(sluice_checkpoint* checkpoint, const char* n
   int64_t extents[most_dimensions];
   int64_t first[most_dimensions] = {0};
   read_descriptor(data, &a);
-  const int fault = check_type(&a, name);
+  const int fault = check_type(checkpoint, &a, name);
   if (fault != SLUICE_OK) return fault;
   if ((dims >= 0 && dims != a.rank) || (starts >= 0 && starts != a.rank)) {
-    return refused(SLUICE_ERROR_INVALID_ARGUMENT, name,
+    return refused(checkpoint, SLUICE_ERROR_INVALID_ARGUMENT, name,
                    "shape and start need as many elements as the data has dimensions");
   }
   if (dims >= 0) {
@@ -117,13 +120,13 @@ int sluice_fortran_checkpoint_rows(sluice_checkpoint* checkpoint, const char* na
   struct array a;
   int64_t extents[most_dimensions];
   read_descriptor(data, &a);
-  const int fault = check_type(&a, name);
+  const int fault = check_type(checkpoint, &a, name);
   if (fault != SLUICE_OK) return fault;
   bool fits = dims == a.rank && a.rank > 0 && a.count[0] == count && is_dense(&a);
   if (fits) reverse(shape, dims, 0, extents);
   for (int i = 1; fits && i < a.rank; ++i) fits = extents[i] == a.count[i];
   if (!fits) {
-    return refused(SLUICE_ERROR_INVALID_ARGUMENT, name,
+    return refused(checkpoint, SLUICE_ERROR_INVALID_ARGUMENT, name,
                    "rows need a dense array of the shape's dimensions, whose last one has as many "
                    "elements as there are ids");
   }
@@ -136,10 +139,11 @@ int sluice_fortran_checkpoint_value(sluice_checkpoint* checkpoint, const char* n
                                     const CFI_cdesc_t* data) {
   struct array a;
   read_descriptor(data, &a);
-  const int fault = check_type(&a, name);
+  const int fault = check_type(checkpoint, &a, name);
   if (fault != SLUICE_OK) return fault;
   if (a.rank != 0) {
-    return refused(SLUICE_ERROR_INVALID_ARGUMENT, name, "one value: arrays by the call array");
+    return refused(checkpoint, SLUICE_ERROR_INVALID_ARGUMENT, name,
+                   "one value: arrays by the call array");
   }
   return sluice_checkpoint_value(checkpoint, name, a.type, a.base);
 }
@@ -149,7 +153,7 @@ int sluice_fortran_checkpoint_text(sluice_checkpoint* checkpoint, const char* na
 int sluice_fortran_checkpoint_text(sluice_checkpoint* checkpoint, const char* name, char* chars,
                                    int64_t capacity) {
   struct text* t = calloc(1, sizeof *t + (size_t)capacity + strlen(name) + 2);
-  if (t == NULL) return refused(SLUICE_ERROR_OVER_BUDGET, name, "out of memory");
+  if (t == NULL) return refused(checkpoint, SLUICE_ERROR_OVER_BUDGET, name, "out of memory");
   t->name = strcpy(t->padded + capacity + 1, name);
   t->checkpoint = checkpoint;
   t->chars = chars;
@@ -179,10 +183,11 @@ int sluice_fortran_checkpoint_bytes(sluice_checkpoint* checkpoint, const char* n
   read_descriptor(data, &a);
   const char* fault = fault_of_data(&a);
   if (fault != NULL && code_of_fault(&a) == SLUICE_ERROR_INVALID_ARGUMENT) {
-    return refused(SLUICE_ERROR_INVALID_ARGUMENT, name, fault);
+    return refused(checkpoint, SLUICE_ERROR_INVALID_ARGUMENT, name, fault);
   }
   if (!is_dense(&a)) {
-    return refused(SLUICE_ERROR_INVALID_ARGUMENT, name, "bytes need an array without gaps");
+    return refused(checkpoint, SLUICE_ERROR_INVALID_ARGUMENT, name,
+                   "bytes need an array without gaps");
   }
   return sluice_checkpoint_bytes(checkpoint, name, a.base,
                                  elements_of(&a) * (int64_t)a.element_bytes, keep_on_other_ranks);

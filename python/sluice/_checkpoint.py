@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import inspect
 import operator
 import os
-from typing import Any, Callable, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import (Any, Callable, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple,
+                    Union)
 
 import numpy as np
 
 from ._library import (Code, Error, OneHandle, c_text, check, check_open, ffi, fortran_handle,
                        free_because, given_up, is_alone, lib, line_of, reason, text_of)
 from ._options import toml_of
-from ._types import address, as_ids, as_shape, numbers, storable, type_of
+from ._registered import in_c_order, refuse_mask, type_in_file, writable
+from ._types import address, as_ids, as_shape, numbers, storable
 
 _free = lib.sluice_checkpoint_free  # looked up before a finalizer needs it
 
@@ -194,19 +197,19 @@ class Checkpoint(OneHandle):
                 stored as another), INVALID_ARGUMENT, UNSUPPORTED (other gaps than ghost cells),
                 OUT_OF_BOUNDS.
         """
-        memory = _in_c_order(_writable(name, data))
-        extents = as_shape(memory.shape if shape is None else shape)
-        starts = (0,) * memory.ndim if start is None else as_shape(start)
-        if len(extents) != memory.ndim or len(starts) != memory.ndim:
-            raise Error(Code.INVALID_ARGUMENT,
-                        f"checkpoint: {name}: shape {extents} and start {starts} for data of shape "
-                        f"{memory.shape}: each needs {memory.ndim} numbers")
-        selection = ffi.new("sluice_selection*", {"size": ffi.sizeof("sluice_selection")})
-        kept = [numbers(starts), numbers(memory.shape), numbers(memory.strides)]
-        selection.start, selection.count, selection.stride_bytes = kept
-        self._add(name, memory, lib.sluice_checkpoint_array_selection(
-            self._handle, c_text(name, "checkpoint"), _type_of(name, memory), address(memory),
-            len(extents), numbers(extents), selection))
+        with self._passing_on_refusal_of(name):
+            memory = in_c_order(writable(name, data))
+            extents = as_shape(memory.shape if shape is None else shape)
+            starts = (0,) * memory.ndim if start is None else as_shape(start)
+            if len(extents) != memory.ndim or len(starts) != memory.ndim:
+                raise Error(Code.INVALID_ARGUMENT,
+                            f"checkpoint: {name}: shape {extents} and start {starts} for data of "
+                            f"shape {memory.shape}: each needs {memory.ndim} numbers")
+            selection = ffi.new("sluice_selection*", {"size": ffi.sizeof("sluice_selection")})
+            kept = [numbers(starts), numbers(memory.shape), numbers(memory.strides)]
+            selection.start, selection.count, selection.stride_bytes = kept
+            given = (type_in_file(name, memory), address(memory), len(extents), numbers(extents))
+        self._add(name, memory, lib.sluice_checkpoint_array_selection, *given, selection)
         self._copies.pop(name, None)
         if memory is not data:
             self._copies[name] = (data, memory)
@@ -226,18 +229,18 @@ class Checkpoint(OneHandle):
         Raises:
             Error: As array().
         """
-        memory = _writable(name, data)
-        wanted = as_ids(ids)
-        extents = as_shape(shape)
-        if not memory.flags.c_contiguous or len(extents) != memory.ndim or \
-                memory.shape != (wanted.size,) + extents[1:]:
-            raise Error(Code.INVALID_ARGUMENT,
-                        f"checkpoint: {name}: {wanted.size} ids need a dense array of shape "
-                        f"{(wanted.size,) + extents[1:]}, not {memory.shape}")
-        self._add(name, memory, lib.sluice_checkpoint_rows(
-            self._handle, c_text(name, "checkpoint"), _type_of(name, memory), address(memory),
-            len(extents), numbers(extents), wanted.size,
-            ffi.cast("int64_t*", wanted.ctypes.data)))
+        with self._passing_on_refusal_of(name):
+            memory = writable(name, data)
+            wanted = as_ids(ids)
+            extents = as_shape(shape)
+            if not memory.flags.c_contiguous or len(extents) != memory.ndim or \
+                    memory.shape != (wanted.size,) + extents[1:]:
+                raise Error(Code.INVALID_ARGUMENT,
+                            f"checkpoint: {name}: {wanted.size} ids need a dense array of shape "
+                            f"{(wanted.size,) + extents[1:]}, not {memory.shape}")
+            given = (type_in_file(name, memory), address(memory), len(extents), numbers(extents))
+        self._add(name, memory, lib.sluice_checkpoint_rows, *given, wanted.size,
+                  ffi.cast("int64_t*", wanted.ctypes.data))
 
     def value(self, name: str, initial: Any) -> np.ndarray:
         """Registers one value that is alike on every rank; rank 0's is saved. Local.
@@ -252,13 +255,14 @@ class Checkpoint(OneHandle):
         Raises:
             Error: As array().
         """
-        _refuse_mask(name, initial)
-        memory = np.array(initial, dtype=storable(np.asarray(initial).dtype))
-        if memory.ndim != 0:
-            raise Error(Code.INVALID_ARGUMENT,
-                        f"checkpoint: {name}: one value, not {memory.size}: use array()")
-        self._add(name, memory, lib.sluice_checkpoint_value(
-            self._handle, c_text(name, "checkpoint"), _type_of(name, memory), address(memory)))
+        with self._passing_on_refusal_of(name):
+            refuse_mask(name, initial)
+            memory = np.array(initial, dtype=storable(np.asarray(initial).dtype))
+            if memory.ndim != 0:
+                raise Error(Code.INVALID_ARGUMENT,
+                            f"checkpoint: {name}: one value, not {memory.size}: use array()")
+            given = (type_in_file(name, memory), address(memory))
+        self._add(name, memory, lib.sluice_checkpoint_value, *given)
         return memory
 
     def text(self, name: str, initial: str = "", most_bytes: int = 256) -> Text:
@@ -275,9 +279,9 @@ class Checkpoint(OneHandle):
         Raises:
             Error: As array(); OVERFLOW (a longer text).
         """
-        memory = Text(initial, most_bytes, name)
-        self._add(name, memory, lib.sluice_checkpoint_text(
-            self._handle, c_text(name, "checkpoint"), memory._room, operator.index(most_bytes)))
+        with self._passing_on_refusal_of(name):
+            memory = Text(initial, most_bytes, name)
+        self._add(name, memory, lib.sluice_checkpoint_text, memory._room, len(memory._room) - 1)
         return memory
 
     def bytes(self, name: str, data: Any, keep_on_other_ranks: bool = False) -> None:
@@ -292,19 +296,38 @@ class Checkpoint(OneHandle):
         Raises:
             Error: As array().
         """
-        _refuse_mask(name, data)
-        view = memoryview(data)
-        if view.readonly or not view.c_contiguous:
-            raise Error(Code.INVALID_ARGUMENT,
-                        f"checkpoint: {name}: restore() writes into it: give a bytearray or a "
-                        "dense array")
-        memory = ffi.from_buffer(view, require_writable=True)
-        self._add(name, (data, memory), lib.sluice_checkpoint_bytes(
-            self._handle, c_text(name, "checkpoint"), memory, view.nbytes,
-            int(keep_on_other_ranks)))
+        with self._passing_on_refusal_of(name):
+            refuse_mask(name, data)
+            view = memoryview(data)
+            if view.readonly or not view.c_contiguous:
+                raise Error(Code.INVALID_ARGUMENT,
+                            f"checkpoint: {name}: restore() writes into it: give a bytearray or a "
+                            "dense array")
+            memory = ffi.from_buffer(view, require_writable=True)
+            given = (memory, view.nbytes, int(keep_on_other_ranks))
+        self._add(name, (data, memory), lib.sluice_checkpoint_bytes, *given)
 
-    def _add(self, name: str, memory: Any, code: int) -> None:
-        check(code)
+    @contextlib.contextmanager
+    def _passing_on_refusal_of(self, name: Any) -> Iterator[None]:
+        """Around checks before the library is called: what they refuse it must not save as it was
+        registered before. Type 0 tells it."""
+        try:
+            yield
+        except Exception:
+            with contextlib.suppress(Error, TypeError):  # of the name
+                check(lib.sluice_checkpoint_array_selection(
+                    self._handle, c_text(name, "checkpoint"), 0, ffi.NULL, 0, ffi.NULL, ffi.NULL))
+            raise
+
+    def _add(self, name: str, memory: Any, register: Callable[..., int], *arguments: Any) -> None:
+        before = self._memory.get(name)
+        # Both, as an exception such as KeyboardInterrupt may come between any two lines.
+        self._memory[name] = (before, memory)
+        try:
+            check(register(self._handle, c_text(name, "checkpoint"), *arguments))
+        except Exception:
+            self._memory[name] = before
+            raise
         self._memory[name] = memory
 
     # -- saving and restoring ---------------------------------------------------------------------
@@ -448,40 +471,6 @@ def _with_keyword(error: Error, options: Iterable[str]) -> Error:
         if unknown and near:
             return Error(error.code, f"{text}{unknown}did you mean {near[0]}?")
     return error
-
-
-def _refuse_mask(name: str, data: Any) -> None:
-    """Also of one without masked elements: they may be masked later."""
-    if isinstance(data, np.ma.MaskedArray):
-        raise Error(Code.INVALID_ARGUMENT,
-                    f"checkpoint: {name}: it is a masked array, whose mask would be lost: register "
-                    "its data and its mask, as two arrays")
-
-
-def _type_of(name: str, memory: np.ndarray) -> int:
-    return type_of(memory.dtype, f"checkpoint: {name}: ")
-
-
-def _writable(name: str, data: Any) -> np.ndarray:
-    _refuse_mask(name, data)
-    if not isinstance(data, np.ndarray) or not data.flags.writeable:
-        raise Error(Code.INVALID_ARGUMENT,
-                    f"checkpoint: {name}: restore() writes into it: give a numpy array that is "
-                    "writeable")
-    if data.dtype != storable(data.dtype):
-        raise Error(Code.TYPE_MISMATCH,
-                    f"checkpoint: {name}: {data.dtype} is stored as {storable(data.dtype)}: "
-                    "register an array of that type")
-    return data
-
-
-def _in_c_order(data: np.ndarray) -> np.ndarray:
-    """`data`, or a copy of it where it is dense, but its dimensions have another order in memory.
-    Of those the library knows nothing."""
-    order = np.argsort(data.strides, kind="stable")[::-1]
-    if data.flags.c_contiguous or not data.transpose(order).flags.c_contiguous:
-        return data
-    return np.ascontiguousarray(data)
 
 
 def _lines(text: Any) -> Tuple[str, ...]:

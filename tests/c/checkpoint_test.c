@@ -159,6 +159,43 @@ static void check_mistakes(void) {
   CHECK(c == NULL);
 }
 
+/* A name is registered again, with memory that is refused: what it had may be gone. */
+static void check_refused_memory(void) {
+  double x[4] = {1, 2, 3, 4}, other[8] = {0};
+  const int64_t each = 4, all = 4 * (int64_t)ranks, first = 4 * (int64_t)rank, gaps = 16;
+  sluice_selection mine = SLUICE_SELECTION_INIT, strided = SLUICE_SELECTION_INIT;
+  mine.start = strided.start = &first;
+  mine.count = strided.count = &each;
+  strided.stride_bytes = &gaps;
+  for (int kind = 0; kind < 4; ++kind) {
+    sluice_checkpoint* c = NULL;
+    sluice_saved saved = SLUICE_SAVED_INIT;
+    OK(sluice_checkpoint_open(MPI_COMM_WORLD, in_folder("refused.h5"), NULL, &c));
+    OK(sluice_checkpoint_array_selection(c, "x", SLUICE_FLOAT64, x, 1, &all, &mine));
+    const int is_here = rank == ranks - 1; /* the others hear of it from the save */
+    if (is_here && kind == 0) {
+      FAILS(sluice_checkpoint_array_selection(c, "x", SLUICE_FLOAT64, other, 1, &all, &strided),
+            SLUICE_ERROR_UNSUPPORTED, "gaps");
+    } else if (is_here && kind == 1) {
+      FAILS(sluice_checkpoint_rows(c, "x", SLUICE_FLOAT64, NULL, 1, &all, 1, &first),
+            SLUICE_ERROR_INVALID_ARGUMENT, "x: the data is NULL");
+    } else if (is_here && kind == 2) {
+      FAILS(sluice_checkpoint_value(c, "x", 99, other), SLUICE_ERROR_INVALID_ARGUMENT, "99");
+    } else if (is_here) {
+      FAILS(sluice_checkpoint_array(c, "x", 0, NULL, 0, NULL, NULL, NULL),
+            SLUICE_ERROR_INVALID_ARGUMENT, "x: the memory of its last registration was refused");
+    }
+    const char* const why[] = {"gaps", "is NULL", "99", "was refused"};
+    OK(sluice_checkpoint_save(c, 1, &saved));
+    CHECK(saved.number == 0 && strstr(saved.why, why[kind]) != NULL);
+    OK(sluice_checkpoint_array_selection(c, "x", SLUICE_FLOAT64, other, 1, &all, &mine));
+    OK(sluice_checkpoint_save(c, 2, &saved));
+    CHECK(saved.number == 1);
+    OK(sluice_checkpoint_close(c));
+    sluice_checkpoint_free(c);
+  }
+}
+
 /* As programs fill the struct that name some fields only. */
 static void check_defaults(void) {
   const sluice_checkpoint_options some = {sizeof some, .incremental = 1};
@@ -215,6 +252,7 @@ int main(int argc, char** argv) {
   check_saving();
   check_restoring();
   check_mistakes();
+  check_refused_memory();
   check_alone();
   check_defaults();
   MPI_Barrier(MPI_COMM_WORLD);

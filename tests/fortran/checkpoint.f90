@@ -18,6 +18,7 @@ program checkpoint
   call save_some()
   call restore_them()
   call make_mistakes()
+  call refuse_memory()
   call use_what_is_not_open()
   call count_from_one()
   call mix_kinds()
@@ -162,6 +163,40 @@ contains
     call state%restore(stat=code, errmsg=message)
     call require(code == 20 .and. index(message, "velocity") > 0, "restore: " // trim(message))
     call state%close()
+  end subroutine
+
+  !> A name is registered again, with memory that is refused: what it had may be gone.
+  subroutine refuse_memory()
+    type(sluice_checkpoint) :: state
+    real(real64), target :: x(10), other(20)
+    logical, target :: flags(10)
+    integer :: code, kind, number
+    character(len=300) :: message
+    character(len=:), allocatable :: why
+    x = 1
+    other = 2
+    flags = .true.
+    do kind = 1, 3
+      call state%open(trim(path) // ".refused.h5", MPI_COMM_WORLD)
+      call state%array("x", x, shape=[10 * ranks], start=[10 * rank + 1])
+      select case (kind)
+      case (1)
+        call state%array("x", other(1:20:2), shape=[10 * ranks], start=[10 * rank + 1], &
+          stat=code, errmsg=message)
+      case (2)
+        call state%array("x", flags, shape=[10 * ranks], start=[10 * rank + 1], stat=code, &
+          errmsg=message)
+      case (3)
+        call state%rows("x", [1, 2], x, shape=[10 * ranks], stat=code, errmsg=message)
+      end select
+      call require(code /= 0, "memory that cannot be registered")
+      call state%save(time=1.0_real64, number=number, why=why)
+      call require(number == 0 .and. index(why, "x") > 0, "saved what was there: " // trim(why))
+      call state%array("x", other(1:10), shape=[10 * ranks], start=[10 * rank + 1])
+      call state%save(time=2.0_real64, number=number)
+      call require(number == 1, "registered again")
+      call state%close()
+    end do
   end subroutine
 
   subroutine use_what_is_not_open()

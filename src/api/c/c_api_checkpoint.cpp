@@ -1,6 +1,7 @@
 // The C interface of checkpoints.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "api/c/c_api_handle.hpp"
@@ -9,6 +10,7 @@
 #include "api/c/strided.hpp"
 #include "api/checkpoint/checkpoint_impl.hpp"
 #include "api/config/settings.hpp"
+#include "exec/transport/agree.hpp"
 #include "exec/transport/solo_transport.hpp"
 #include "model/coverage.hpp"
 #include "model/numbering.hpp"
@@ -19,6 +21,7 @@ using sluice::Code;
 using sluice::Error;
 using sluice::Shape;
 using sluice::detail::CheckpointImpl;
+using sluice::detail::Registered;
 using namespace sluice::c_api;  // NOLINT: C functions belong to no namespace
 
 struct sluice_checkpoint {
@@ -111,9 +114,38 @@ int counted(const sluice_checkpoint* checkpoint, Work&& work) noexcept {
   return guarded(std::forward<Work>(work));
 }
 
+/// Registers what `thing_of(name)` returns. Where that throws, no save reads the memory that the
+/// name had before.
+template <class ThingOf>
+int registering(sluice_checkpoint* checkpoint, const char* name, ThingOf&& thing_of) noexcept {
+  return counted(checkpoint, [&] {
+    CheckpointImpl& impl = impl_of(checkpoint);
+    const std::string called = text_of(name, "name");
+    std::optional<Registered> thing;
+    const std::exception_ptr refusal =
+        sluice::exec::failure_of([&] { thing.emplace(thing_of(called)); });
+    if (refusal) {
+      impl.spoil(called, refusal);
+      std::rethrow_exception(refusal);
+    }
+    impl.add(std::move(*thing));
+  });
+}
+
 Shape shape_of(const sluice::model::Dims& dims) { return {dims.begin(), dims.end()}; }
 
 std::string what_of(const std::string& name) { return "checkpoint: " + name; }
+
+/// Type 0 is none: so another language passes on that it has refused the memory itself.
+sluice::Type element_of(const std::string& name, sluice_type type) {
+  if (type == 0) {
+    throw Error(Code::invalid_argument,
+                what_of(name) +
+                    ": the memory of its last registration was refused: register it "
+                    "again, with its type");
+  }
+  return type_of_code(type, what_of(name).c_str());
+}
 
 Shape shape_of(const std::string& name, int rank, const int64_t* shape) {
   return shape_of(dims_of(rank, shape, [&] { return what_of(name) + ": shape"; }));
@@ -246,23 +278,21 @@ int sluice_checkpoint_array(sluice_checkpoint* checkpoint, const char* name, slu
 int sluice_checkpoint_array_selection(sluice_checkpoint* checkpoint, const char* name,
                                       sluice_type type, void* data, int rank, const int64_t* shape,
                                       const sluice_selection* selection) {
-  return counted(checkpoint, [&] {
-    const std::string called = text_of(name, "name");
-    const sluice::Type element = type_of_code(type, what_of(called).c_str());
+  return registering(checkpoint, name, [&](const std::string& called) -> Registered {
+    const sluice::Type element = element_of(called, type);
     const Shape extents = shape_of(called, rank, shape);
     const sluice::Selection mine = selection_of(called, rank, extents, element.bytes, selection);
     if (sluice::model::Dims(std::span(mine.count)).volume() != 0) {
       require(data, (what_of(called) + ": the data").c_str());
     }
-    impl_of(checkpoint).add({called, element, extents, sluice::detail::ByPlace{data, mine}});
+    return {called, element, extents, sluice::detail::ByPlace{data, mine}};
   });
 }
 
 int sluice_checkpoint_rows(sluice_checkpoint* checkpoint, const char* name, sluice_type type,
                            void* data, int rank, const int64_t* shape, int64_t rows,
                            const int64_t* ids) {
-  return counted(checkpoint, [&] {
-    const std::string called = text_of(name, "name");
+  return registering(checkpoint, name, [&](const std::string& called) -> Registered {
     const std::uint64_t count = count_of(rows, "rows");
     const Shape extents = shape_of(called, rank, shape);
     if (count != 0) {
@@ -272,50 +302,39 @@ int sluice_checkpoint_rows(sluice_checkpoint* checkpoint, const char* name, slui
     if (count != 0 && has_elements) {
       require(data, (what_of(called) + ": the data").c_str());
     }
-    impl_of(checkpoint)
-        .add({called, type_of_code(type, what_of(called).c_str()), extents,
-              sluice::detail::ByRows{data, ids_of(called, extents, ids, count)}});
+    return {called, element_of(called, type), extents,
+            sluice::detail::ByRows{data, ids_of(called, extents, ids, count)}};
   });
 }
 
 int sluice_checkpoint_value(sluice_checkpoint* checkpoint, const char* name, sluice_type type,
                             void* value) {
-  return counted(checkpoint, [&] {
-    const std::string called = text_of(name, "name");
+  return registering(checkpoint, name, [&](const std::string& called) -> Registered {
     require(value, "the value");
-    impl_of(checkpoint)
-        .add({called,
-              type_of_code(type, what_of(called).c_str()),
-              {},
-              sluice::detail::SingleValue{value}});
+    return {called, element_of(called, type), {}, sluice::detail::SingleValue{value}};
   });
 }
 
 int sluice_checkpoint_text(sluice_checkpoint* checkpoint, const char* name, char* text,
                            int64_t capacity) {
-  return counted(checkpoint, [&] {
-    const std::string called = text_of(name, "name");
+  return registering(checkpoint, name, [&](const std::string& called) -> Registered {
     require(text, "the text");
-    impl_of(checkpoint)
-        .add({called,
-              sluice::string_type(capacity_of(called, capacity)),
-              {},
-              sluice::detail::OfText{{nullptr, text}, {}}});
+    return {called,
+            sluice::string_type(capacity_of(called, capacity)),
+            {},
+            sluice::detail::OfText{{nullptr, text}, {}}};
   });
 }
 
 int sluice_checkpoint_bytes(sluice_checkpoint* checkpoint, const char* name, void* data,
                             int64_t bytes, int32_t keep_on_other_ranks) {
-  return counted(checkpoint, [&] {
-    const std::string called = text_of(name, "name");
+  return registering(checkpoint, name, [&](const std::string& called) -> Registered {
     require(data, "the bytes");
-    impl_of(checkpoint)
-        .add({called,
-              sluice::type_of<std::uint8_t>(),
-              {count_of(bytes, "bytes")},
-              sluice::detail::OfRank{data, keep_on_other_ranks != 0
-                                               ? sluice::OnOtherRanks::keep
-                                               : sluice::OnOtherRanks::refuse}});
+    return {called,
+            sluice::type_of<std::uint8_t>(),
+            {count_of(bytes, "bytes")},
+            sluice::detail::OfRank{data, keep_on_other_ranks != 0 ? sluice::OnOtherRanks::keep
+                                                                  : sluice::OnOtherRanks::refuse}};
   });
 }
 

@@ -38,6 +38,7 @@ class CheckpointImpl {
                  const std::string& path, const CheckpointOptions& options);
 
   void add(Registered thing);
+  void spoil(const std::string& name, const std::exception_ptr& why) { state_.spoil(name, why); }
   Restored restore();
   bool due();
   bool ending() const noexcept { return ending_; }

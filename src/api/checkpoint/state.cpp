@@ -121,9 +121,7 @@ void State::add(Registered thing, bool is_saved) {
   if (is_of_rank(thing) && thing.shape.front() == 0) {
     throw Error(Code::invalid_argument, what + "no bytes: leave it out");
   }
-  const auto found = std::find_if(things_.begin(), things_.end(), [&](const Registered& known) {
-    return known.name == thing.name;
-  });
+  const auto found = known(thing.name);
   if (found == things_.end() && is_saved) {
     throw Error(Code::wrong_state, what +
                                        "is new, but there are checkpoints without it: register "
@@ -150,6 +148,17 @@ void State::add(Registered thing, bool is_saved) {
   found->memory = std::move(thing.memory);
   found->wrong = thing.wrong;  // no save reads the memory of before
   require_right(*found);
+}
+
+void State::spoil(const std::string& name, const std::exception_ptr& why) {
+  if (const auto found = known(name); found != things_.end()) {
+    found->wrong = why;
+  }
+}
+
+std::vector<Registered>::iterator State::known(const std::string& name) {
+  return std::find_if(things_.begin(), things_.end(),
+                      [&](const Registered& thing) { return thing.name == name; });
 }
 
 std::vector<Variable> State::define(File& file, int ranks) const {

@@ -60,6 +60,9 @@ class State {
   /// or the library's own, and what the format says to what it cannot hold. `is_saved`: there are
   /// checkpoints without it; wrong_state if it is new.
   void add(Registered thing, bool is_saved);
+  /// Local. `name` was registered again with memory that is refused for `why`: every save and
+  /// restore fails with it until a registration is good. Nothing where the name is new.
+  void spoil(const std::string& name, const std::exception_ptr& why);
   bool empty() const noexcept { return things_.empty(); }
 
   /// Local: the variables of the file, in order.
@@ -91,6 +94,7 @@ class State {
 
  private:
   void forget_read() noexcept;
+  std::vector<Registered>::iterator known(const std::string& name);
 
   std::vector<Registered> things_;
   std::optional<layout::Definitions> checked_;
