@@ -54,3 +54,21 @@ def test_a_refusal_of_a_name_that_is_none_is_that_of_the_program(tmp_path):
             state.array("new", [1.0])
         state.array("u", FIELD)
         assert state.save(0.0)
+
+
+@pytest.mark.parametrize("part", [
+    np.arange(5.0).reshape(1, 5).T,
+    np.arange(12.0).reshape(3, 1, 4)[:, :, 1:3],
+    np.arange(24.0).reshape(4, 6)[1:3, 2:3],
+    np.lib.stride_tricks.as_strided(np.arange(8.0), (1, 4, 1, 2, 1), (3, 16, 5, 8, 7)),
+    np.lib.stride_tricks.as_strided(np.arange(1.0), (1, 1), (-40, 0)),
+])
+def test_the_stride_of_a_single_element_says_nothing(tmp_path, part):
+    wanted = part.copy()
+    with sluice.Checkpoint(tmp_path / "state.h5", log="off") as state:
+        state.array("u", part)
+        assert state.save(0.0)
+    part[...] = -1
+    with sluice.Checkpoint(tmp_path / "state.h5", log="off") as state:
+        state.array("u", part)
+        assert state.restore() and (part == wanted).all()

@@ -151,25 +151,32 @@ Shape shape_of(const std::string& name, int rank, const int64_t* shape) {
   return shape_of(dims_of(rank, shape, [&] { return what_of(name) + ": shape"; }));
 }
 
-/// The array in memory of which a part has these strides: with ghost cells behind it.
+/// The array in memory of which a part has these strides: with ghost cells behind it. The stride of
+/// a dimension with one element leads nowhere, and may be any number.
 Shape memory_of(const std::string& name, const Shape& count, std::uint64_t element_bytes,
                 const int64_t* stride_bytes) {
   Shape memory = count;
   std::uint64_t inner = element_bytes;
+  const std::size_t last = count.empty() ? 0 : count.size() - 1;
+  std::size_t of_inner = last;
   for (std::size_t d = count.size(); d-- > 0;) {
+    if (count[d] == 1) {
+      continue;
+    }
     const auto stride = static_cast<std::uint64_t>(stride_bytes[d]);
     // The stride of a dimension is the extent of the next one.
     const bool fits = stride_bytes[d] > 0 && stride % inner == 0 &&
-                      (d + 1 < count.size() ? stride / inner >= count[d + 1] : stride == inner);
+                      (d < last ? stride / inner >= count[of_inner] : stride == inner);
     if (!fits) {
       throw Error(Code::unsupported, what_of(name) +
                                          ": the array has gaps that are no ghost cells: register "
                                          "a dense one, or a part of one");
     }
-    if (d + 1 < count.size()) {
-      memory[d + 1] = stride / inner;
+    if (d < last) {
+      memory[of_inner] = stride / inner;
     }
     inner = stride;
+    of_inner = d;
   }
   return memory;
 }
