@@ -450,7 +450,8 @@ class File(OneHandle, Mapping):
             try:
                 self._together(lib.sluice_close)
             finally:
-                self._is_open = self._in_step  # in a step it was refused
+                # In a step it was refused; one that was dropped stays closed.
+                self._is_open = self._in_step and self._handle != ffi.NULL
                 self._settle()
 
     # -- reading ----------------------------------------------------------------------------------
@@ -621,7 +622,7 @@ class File(OneHandle, Mapping):
 
     def _drop(self) -> None:
         """Closes without committing. Local."""
-        self._is_open = False
+        self._is_open = self._in_step = False
         handle, self._handle = self._handle, ffi.NULL
         self._kept.clear()
         free(handle)

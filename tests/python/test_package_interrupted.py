@@ -1,4 +1,5 @@
-"""A read that Ctrl-C interrupts: the library writes only into memory that is still there."""
+"""What Ctrl-C interrupts: the library writes only into memory that is still there, and a file that was
+dropped stays closed."""
 
 import gc
 import weakref
@@ -123,3 +124,13 @@ def test_an_error_amid_the_steps_leaves_nothing_noted(path, monkeypatch):
                 f["x"][:]
             assert lib.sluice_perform_gets in made, "the other ranks wait for it"
         assert (f["x"][:] == np.arange(STEPS)[:, None]).all()
+
+
+def test_a_file_that_was_dropped_in_a_step_stays_closed(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        with sluice.open(tmp_path / "dropped.h5", "w", durability="none") as out:
+            out.begin_step()
+            raise KeyboardInterrupt
+    with pytest.raises(sluice.Error, match="closed"):
+        out.close()
+    assert out.closed
