@@ -166,5 +166,26 @@ TEST(Due, SlurmSaysWhenTheJobEnds) {
   EXPECT_FALSE(ends({}));
 }
 
+TEST(Due, WhatSlurmDoesNotSayIsNoEnd) {
+  std::vector<std::string> said;
+  set_message_handler([&](const std::string& text) { said.push_back(text); });
+  for (const char* text : {"2026-12-02T23:00:00", "86400", "garbage", "nan", "inf", "-5", ""}) {
+    setenv("SLURM_JOB_END_TIME", text, 1);
+    said.clear();
+    on_ranks(2, [&](exec::Transport& transport) {
+      Checkpoint checkpoint = open_checkpoint(transport, storage::make_memory(), {});
+      EXPECT_FALSE(checkpoint.due() || checkpoint.ending()) << text;
+    });
+    ASSERT_EQ(said.size(), *text == '\0' ? 0u : 1u) << text;
+    if (!said.empty()) {
+      EXPECT_NE(said[0].find(std::string("SLURM_JOB_END_TIME=\"") + text + "\" is ignored"),
+                std::string::npos)
+          << said[0];
+    }
+  }
+  unsetenv("SLURM_JOB_END_TIME");
+  set_message_handler(nullptr);
+}
+
 }  // namespace
 }  // namespace sluice::test

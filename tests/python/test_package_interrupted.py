@@ -1,5 +1,5 @@
-"""What Ctrl-C interrupts: the library writes only into memory that is still there, and a file that was
-dropped stays closed."""
+"""What Ctrl-C interrupts: the library writes only into memory that is still there, and a file that
+was dropped stays closed."""
 
 import gc
 import weakref

@@ -66,7 +66,11 @@ void CheckpointImpl::begin(settings::Settings settings) {
   });
   complete_paths(*transport_, *storage_, path_, options_.file.parts_dir,
                  scratch_ ? &*scratch_ : nullptr, exec::failures_at_root(*transport_, 0, refused));
-  schedule_.emplace(options_, transport_->nodes(), end_of_job_s(options_), model::now_s());
+  const EndOfJob end = end_of_job(options_, wall_clock_s());
+  if (!end.ignored.empty()) {
+    say_of_file(end.ignored);
+  }
+  schedule_.emplace(options_, transport_->nodes(), end.time_s, model::now_s());
 }
 
 void CheckpointImpl::require_open(const char* call) const {

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
+
+#include "model/name.hpp"
+#include "model/number_text.hpp"
 
 namespace sluice::detail {
 
@@ -15,12 +19,24 @@ double daly_interval_s(double cost_s, double failure_interval_s) {
          cost_s;
 }
 
-double end_of_job_s(const CheckpointOptions& options) {
+EndOfJob end_of_job(const CheckpointOptions& options, double wall_s) {
   if (options.end_time_s != 0) {
-    return options.end_time_s;
+    return {options.end_time_s};
   }
   const char* text = std::getenv("SLURM_JOB_END_TIME");
-  return text == nullptr ? 0 : std::strtod(text, nullptr);
+  if (text == nullptr || *text == '\0') {
+    return {};
+  }
+  const std::string what = "SLURM_JOB_END_TIME=" + model::quoted(text) + " is ignored: it is ";
+  const std::string remedy = ": give end_time_s, or unset it";
+  const std::optional<std::uint64_t> seconds = model::number_in<std::uint64_t>(text);
+  if (!seconds) {
+    return {0, what + "no whole number of seconds since 1970" + remedy};
+  }
+  if (static_cast<double>(*seconds) <= wall_s) {
+    return {0, what + "a time that has passed" + remedy};
+  }
+  return {static_cast<double>(*seconds)};
 }
 
 Schedule::Schedule(const CheckpointOptions& options, int nodes, double end_time_s, double now_s)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "model/clock.hpp"
 #include "sluice/checkpoint.hpp"
@@ -23,8 +24,13 @@ inline constexpr double assumed_cost_s = 1;
 /// Seconds since 1970.
 inline double wall_clock_s() { return model::from_ns(model::wall_clock_ns()); }
 
-/// The end of the job by the option or SLURM_JOB_END_TIME, in seconds since 1970; 0: not known.
-double end_of_job_s(const CheckpointOptions& options);
+/// When the job ends.
+struct EndOfJob {
+  double time_s = 0;         ///< since 1970; 0: not known
+  std::string ignored = {};  ///< why SLURM_JOB_END_TIME is not taken, where it is set but not used
+};
+/// By the option or SLURM_JOB_END_TIME. `wall_s`: now, since 1970.
+EndOfJob end_of_job(const CheckpointOptions& options, double wall_s);
 
 class Schedule {
  public:
