@@ -15,7 +15,8 @@ from sluice._library import lib
 @pytest.mark.parametrize("code, is_kept", [(Code.TIMEOUT, True), (Code.MPI, True),
                                            (Code.IO, False)])
 @pytest.mark.parametrize("call", ["save", "close"])
-def test_what_a_checkpoint_was_saving_outlives_it(tmp_path, monkeypatch, call, code, is_kept, order):
+def test_what_a_checkpoint_was_saving_outlives_it(tmp_path, monkeypatch, call, code, is_kept,
+                                                  order):
     field = np.ones((4, 3), order=order)
     state = sluice.Checkpoint(tmp_path / "state.h5", log="off")
     state.array("u", field)

@@ -97,11 +97,6 @@ std::unique_ptr<FileImpl> CheckpointImpl::open(Mode mode, const Options& options
   return open_resolved_on(*transport_, storage_, path_, mode, settings, needed);
 }
 
-void CheckpointImpl::add(Registered thing) {
-  require_open("register");
-  state_.add(std::move(thing), has_saved_);
-}
-
 // -- restoring ------------------------------------------------------------------------------------
 
 Restored CheckpointImpl::restore() {

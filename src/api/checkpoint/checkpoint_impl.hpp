@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/checkpoint/own_values.hpp"
@@ -37,7 +38,10 @@ class CheckpointImpl {
   CheckpointImpl(exec::Transport& transport, std::shared_ptr<storage::Storage> storage,
                  const std::string& path, const CheckpointOptions& options);
 
-  void add(Registered thing);
+  void add(Registered thing) {
+    require_open("register");
+    state_.add(std::move(thing), has_saved_);
+  }
   void spoil(const std::string& name, const std::exception_ptr& why) { state_.spoil(name, why); }
   Restored restore();
   bool due();
