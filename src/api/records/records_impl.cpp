@@ -184,22 +184,16 @@ void RecordsImpl::agree_on(int what) {
   }
 }
 
-void RecordsImpl::restart() noexcept {
-  for (Stream& stream : streams_) {
-    stream.writer.restart();
-  }
-}
-
 /// Memory that MPI may use after a timeout is left to it for ever. The streams stay where they are:
 /// the C interface writes into them without a call.
-void RecordsImpl::keep_used() {
-  if (!mark_.may_be_in_use()) {
-    return;
-  }
+void RecordsImpl::restart() noexcept {
   for (Stream& stream : streams_) {
-    mark_.keep_used(stream.writer);
-    stream.writer = {};
-    static_cast<void>(stream.writer.place());
+    if (mark_.may_be_in_use()) {
+      mark_.keep_used(stream.writer);
+      stream.writer = {};
+      static_cast<void>(stream.writer.place());
+    }
+    stream.writer.restart();
   }
   mark_.keep_used(rows_, bytes_);
   mark_ = {};
@@ -244,7 +238,6 @@ Ticket RecordsImpl::commit() {
     restart();
     return ticket;
   } catch (...) {
-    keep_used();
     restart();
     throw;
   }
@@ -288,15 +281,6 @@ bool RecordsImpl::fetch() {
 
 void RecordsImpl::fetch(std::uint64_t group) {
   require(false);
-  try {
-    fetch_parts(group);
-  } catch (...) {
-    keep_used();
-    throw;
-  }
-}
-
-void RecordsImpl::fetch_parts(std::uint64_t group) {
   exec::Transport& transport = file_impl_->transport();
   const auto streams = static_cast<std::uint64_t>(streams_.size());
   const std::uint64_t readers = streams * static_cast<std::uint64_t>(transport.size());
@@ -321,8 +305,19 @@ void RecordsImpl::fetch_parts(std::uint64_t group) {
   for (Stream& stream : streams_) {
     stream.reader.clear();
   }
-  file_->get(table_, reinterpret_cast<std::uint64_t*>(rows_.data()),
-             {.start = {first, 0}, .count = {last - first, row_words}}, group);
+  // A get that fails may leave its memory to MPI.
+  const auto get = [&](auto&& work) {
+    try {
+      work();
+    } catch (...) {
+      restart();
+      throw;
+    }
+  };
+  get([&] {
+    file_->get(table_, reinterpret_cast<std::uint64_t*>(rows_.data()),
+               {.start = {first, 0}, .count = {last - first, row_words}}, group);
+  });
   Row hull;
   attempt([&] {
     check_rows(group, data_bytes);
@@ -334,8 +329,10 @@ void RecordsImpl::fetch_parts(std::uint64_t group) {
     bytes_.reset();
     bytes_ = std::make_unique_for_overwrite<std::byte[]>(hull.payload_bytes);
   });
-  file_->get_raw(data_, bytes_.get(), type_of<std::uint8_t>(),
-                 {.start = {hull.offset}, .count = {hull.payload_bytes}}, group);
+  get([&] {
+    file_->get_raw(data_, bytes_.get(), type_of<std::uint8_t>(),
+                   {.start = {hull.offset}, .count = {hull.payload_bytes}}, group);
+  });
   hand_out(group, first, all);
   next_ = group + 1;
 }

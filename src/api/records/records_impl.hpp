@@ -72,8 +72,6 @@ class RecordsImpl {
   void check_rows(std::uint64_t group, std::uint64_t data_bytes) const;
   void hand_out(std::uint64_t group, std::uint64_t first_part, std::uint64_t parts);
   void restart() noexcept;
-  void keep_used();
-  void fetch_parts(std::uint64_t group);
 
   FileImpl* file_impl_ = nullptr;  ///< of file_
   std::unique_ptr<File> file_;
