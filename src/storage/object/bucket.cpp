@@ -299,9 +299,7 @@ std::size_t Bucket::get(const std::string& key, std::uint64_t offset, std::span<
 std::string Bucket::etag_of_put(const std::string& key, const PutExtras& extras) {
   const auto there = head(key, extras.most_s);
   if (there && !there->commit.empty() && there->commit != extras.commit) {
-    throw Error(Code::locked, url_text(key) +
-                                  ": write failed: another writer changed the store meanwhile: "
-                                  "open the file again");
+    throw overtaken(url_text(key) + ": write failed");
   }
   if (!there || extras.commit.empty() || there->commit != extras.commit || there->etag.empty()) {
     throw Error(Code::unsupported,

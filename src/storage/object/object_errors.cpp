@@ -90,7 +90,7 @@ Error conditional_error(const std::string& text, const HttpAnswer& answer) {
     return {Code::unsupported,
             text + ": the store has no conditional puts, by which a commit is decided"};
   }
-  return {Code::locked, text + ": another writer changed the store meanwhile: open the file again"};
+  return overtaken(text);
 }
 
 std::string plain_remedy(long status) {
@@ -110,6 +110,10 @@ std::string plain_remedy(long status) {
 }
 
 }  // namespace
+
+Error overtaken(const std::string& text) {
+  return {Code::locked, text + ": another writer changed the store meanwhile: open the file again"};
+}
 
 bool may_try_again(const HttpAnswer& answer) {
   if (answer.status == 501 || answer.is_hopeless) {

@@ -18,6 +18,9 @@ bool holds_error(const HttpAnswer& answer);
 bool has_expired(const HttpAnswer& answer);
 bool is_missing_bucket(const HttpAnswer& answer);
 
+/// Error locked: the object of a conditional put is another writer's. `text`: what failed.
+Error overtaken(const std::string& text);
+
 struct FailedCall {
   std::string at;    ///< "s3://bucket/key"
   std::string what;  ///< "write", ...
