@@ -67,8 +67,7 @@ class Decoding final : public RoundParty {
     ask();
     // Between the messages of a round nobody could be told that there is no memory for them.
     together(transport_, [&] { reserve(); });
-    BoundedExchange(transport_, decoded_tile_tag, share_ / 4, *this, buffers_)
-        .run((owners_.most() + per_round_ - 1) / per_round_);
+    BoundedExchange(transport_, decoded_tile_tag, send_bytes(), *this, buffers_).run(rounds());
   }
 
   std::vector<RoundMessage> incoming(std::uint64_t round) override {
@@ -177,11 +176,14 @@ class Decoding final : public RoundParty {
     return largest;
   }
 
+  std::uint64_t rounds() const { return (owners_.most() + per_round_ - 1) / per_round_; }
+  /// What is sent at once.
+  std::uint64_t send_bytes() const { return share_ / 4; }
+
   /// The memory of every round, in which each rank sends what it has decoded.
   void reserve() {
-    const std::uint64_t rounds = (owners_.most() + per_round_ - 1) / per_round_;
     std::uint64_t most_bytes = 0;
-    for (std::uint64_t round = 0; round < rounds; ++round) {
+    for (std::uint64_t round = 0; round < rounds(); ++round) {
       std::uint64_t sum = 0;
       std::uint64_t largest = 0;
       for (const Wish& wish : asked_) {
@@ -190,7 +192,7 @@ class Decoding final : public RoundParty {
         sum += bytes;
         largest = std::max(largest, bytes);
       }
-      most_bytes = std::max({most_bytes, largest, std::min(sum, share_ / 4)});
+      most_bytes = std::max({most_bytes, largest, std::min(sum, send_bytes())});
     }
     grow(buffers_.sent, most_bytes);
     grow(buffers_.received, largest_round(per_round_));
