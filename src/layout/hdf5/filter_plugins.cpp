@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string_view>
 #include <vector>
 
@@ -96,9 +95,9 @@ class Plugins {
       where +=
           (where.empty() ? "" : ", ") + folder + (unlisted.empty() ? "" : " (" + unlisted + ")");
       for (const std::string& path : files) {
-        const auto why = looked_at_.find(path);
-        if (why != looked_at_.end() && !why->second.empty()) {
-          bad += (bad.empty() ? "" : ", ") + file_name(path) + " (" + why->second + ")";
+        const auto look = looked_at_.find(path);
+        if (look != looked_at_.end() && !look->second.why_not.empty()) {
+          bad += (bad.empty() ? "" : ", ") + file_name(path) + " (" + look->second.why_not + ")";
         }
       }
     }
@@ -134,28 +133,32 @@ class Plugins {
     return files;
   }
 
-  /// Files are looked at once, but for those that could not be read, which may pass.
+  struct Look {
+    std::string why_not;    ///< why the file is no filter; "": it is one
+    bool may_pass = false;  ///< it could not be read
+  };
+
+  /// Files are looked at once, but for what may pass.
   bool is_known(const std::string& path) const {
-    return looked_at_.count(path) != 0 && unread_.count(path) == 0;
+    const auto look = looked_at_.find(path);
+    return look != looked_at_.end() && !look->second.may_pass;
   }
 
   void look_at(const std::string& path) {
     std::string why_not;
+    bool may_pass = false;
     std::shared_ptr<FilterPlugin> plugin;
-    unread_.erase(path);
     try {
       plugin = load_filter_plugin(path, why_not);
     } catch (const Error& e) {
       why_not = e.what();
-      if (e.code() != Code::format) {
-        unread_.insert(path);
-      }
+      may_pass = e.code() != Code::format;
     }
     if (plugin && plugin->id < H5Z_FILTER_RESERVED) {  // as netCDF4's wheel has for deflate
       plugin.reset();
       why_not = "has the number of one of HDF5's own filters";
     }
-    looked_at_[path] = plugin ? "" : why_not;
+    looked_at_[path] = plugin ? Look{} : Look{why_not, may_pass};
     if (plugin) {
       found_.try_emplace(plugin->id, plugin);
     }
@@ -163,8 +166,7 @@ class Plugins {
 
   std::mutex mutex_;
   std::map<std::uint32_t, std::shared_ptr<FilterPlugin>> found_;
-  std::map<std::string, std::string> looked_at_;  ///< paths, and why they are no filters
-  std::set<std::string> unread_;                  ///< those that could not be read
+  std::map<std::string, Look> looked_at_;  ///< by path
 };
 
 Plugins& plugins() {
