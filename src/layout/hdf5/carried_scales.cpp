@@ -7,13 +7,17 @@
 
 namespace sluice::layout::hdf5 {
 
-bool CarriedScales::is_unused(const std::string& path, const std::vector<std::string>& others) {
+bool CarriedScales::is_unused(const std::string& path,
+                              const std::function<std::vector<std::string>()>& others) {
+  if (!is_netcdf_) {
+    return false;
+  }
   const Handle dataset = own(H5Dopen2(from_, path.c_str(), H5P_DEFAULT), path);
-  if (!is_netcdf_ || !is_plain_scale(dataset.get())) {
+  if (!is_plain_scale(dataset.get())) {
     return false;
   }
   if (!used_) {
-    used_ = scales_of(old_names_, from_, others);
+    used_ = scales_of(old_names_, from_, others());
   }
   return used_->count(path) == 0;
 }

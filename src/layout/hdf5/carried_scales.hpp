@@ -5,6 +5,7 @@
 // its labels keep the names. netCDF's dimensions are in the root group: there it keeps its own.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,9 +22,8 @@ class CarriedScales {
       : from_(from), into_(into), is_netcdf_(is_netcdf), old_names_(from) {}
 
   /// Is it, in a new file of netCDF, a dimension without coordinates that only variables of Sluice
-  /// had? These have theirs. `others`: the datasets that Sluice does not write; the same at each
-  /// call.
-  bool is_unused(const std::string& path, const std::vector<std::string>& others);
+  /// had? These have theirs. `others()`: the datasets that Sluice does not write; asked for once.
+  bool is_unused(const std::string& path, const std::function<std::vector<std::string>()>& others);
 
   /// Reads the scales of the new file, which has all its datasets by now.
   void load() { scales_.load(into_); }

@@ -154,7 +154,7 @@ class Carrier {
       make_group_like(from_.get(), into_.get(), link.path);
     } else if (link.target == Target::datatype) {
       commit_type_like(from_.get(), into_.get(), link.path);
-    } else if (!scales_->is_unused(link.path, others())) {
+    } else if (!scales_->is_unused(link.path, [this] { return others(); })) {
       if (is_of_pieces(link.path)) {
         copy_elements(link.path);
       } else {
@@ -165,16 +165,14 @@ class Carrier {
   }
 
   /// The datasets that Sluice has not written.
-  const std::vector<std::string>& others() {
-    if (!others_) {
-      others_.emplace();
-      for (const NamedLink& link : links_) {
-        if (link.target == Target::dataset && is_first(link) && written_.count(link.path) == 0) {
-          others_->push_back(link.path);
-        }
+  std::vector<std::string> others() const {
+    std::vector<std::string> others;
+    for (const NamedLink& link : links_) {
+      if (link.target == Target::dataset && is_first(link) && written_.count(link.path) == 0) {
+        others.push_back(link.path);
       }
     }
-    return *others_;
+    return others;
   }
 
   void take_other_name(const NamedLink& link) {
@@ -448,7 +446,6 @@ class Carrier {
   std::set<std::string> soft_;                ///< paths through soft links
   std::set<std::string> other_groups_;        ///< further names of groups
   std::set<std::string> copied_;              ///< datasets that Sluice did not write
-  std::optional<std::vector<std::string>> others_;
   std::vector<std::string> left_;
 };
 
