@@ -218,6 +218,20 @@ TEST_F(ObjectLease, AStoreWithHalfOfTheConditionsHasNone) {
   }
 }
 
+/// It says of another etag that there is no such object, and not that the condition fails.
+TEST_F(ObjectLease, AStoreThatFindsNothingToReplaceHasConditions) {
+  lease_.reset();
+  store_.fail([](Request& request) {
+    const bool has_etag_of_none =
+        request.head.find("\"00000000000000000000000000000000\"") != std::string::npos;
+    return has_etag_of_none ? 404 : 0;
+  });
+  lease_ = take();
+  EXPECT_TRUE(has_conditions_);
+  EXPECT_EQ(lease_->notice(), "");
+  lease_->check();
+}
+
 TEST_F(ObjectLease, NothingIsRemovedOnceAnotherMayHaveTakenItOver) {
   stop_renewals();
   std::this_thread::sleep_for(800ms);

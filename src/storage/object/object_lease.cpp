@@ -328,8 +328,10 @@ bool is_refused(const Record& record, const PutCondition& wrong, std::string& et
     etag = record.put(wrong);
     return false;
   } catch (const Error& e) {
-    if (e.code() != Code::locked && e.code() != Code::unsupported) throw;
-    return e.code() == Code::locked;
+    // Some stores answer that there is no such object.
+    const bool is_refusal = e.code() == Code::locked || e.code() == Code::not_found;
+    if (!is_refusal && e.code() != Code::unsupported) throw;
+    return is_refusal;
   }
 }
 
