@@ -48,6 +48,9 @@ std::unique_ptr<Output> open_output(exec::Transport& transport, storage::Storage
     chosen.format = layout::format_of(given_path, options).option;  // the name determines the
                                                                     // format
   }
+  if (opening != Opening::append && place.names_folder) {
+    layout::require_folder_format(given_path, options);
+  }
   bool has_parts = options.keep_last != 0 || options.split_steps != 0 || options.split_bytes != 0;
   if (opening == Opening::append) {
     const std::string strategy = strategy_of_set(transport, storage, path);

@@ -57,6 +57,17 @@ class Stores(unittest.TestCase):
             self.assertEqual(result.returncode, BAD_INPUT)
             self.assertIn("its first commit was not completed", result.stderr)
 
+    def test_a_slash_at_the_end_of_the_name_changes_nothing(self):
+        target = new_store()
+        self.assertEqual(sluice("convert", "spins.h5", target + "/").returncode, FINE)
+        self.assertEqual(sluice("diff", "spins.h5", target + "/").returncode, FINE)
+        zarr.open_group(target, mode="r")
+        other = new_path()
+        result = sluice("convert", "spins.h5", other + "/")
+        self.assertEqual(result.returncode, BAD_INPUT)
+        self.assertIn("as that of a folder, and format hdf5 writes a file", result.stderr)
+        self.assertFalse(os.path.exists(other))
+
     def test_ls_and_dump(self):
         target = self.store()
         told = json.loads(sluice("ls", target, "--json").stdout)

@@ -31,7 +31,11 @@ TEST(Formats, ByTheEndingOfThePath) {
                                                                   {"nc", "hdf5"},
                                                                   {"a.rec", "records"},
                                                                   {".npy", "npy"},
-                                                                  {"a.", "hdf5"}};
+                                                                  {"a.", "hdf5"},
+                                                                  {"a.zarr/", "zarr"},
+                                                                  {"s3://b/a.zarr//", "zarr"},
+                                                                  {"a.icechunk/", "icechunk"},
+                                                                  {"/", "hdf5"}};
   for (const auto& [path, name] : expected) {
     EXPECT_EQ(layout::format_of(path, options_of("auto")).name, name) << path;
   }

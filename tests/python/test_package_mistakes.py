@@ -25,6 +25,27 @@ def with_variables(path):
     return out
 
 
+# -- names of folders -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", [".zarr/", ".zarr//", ".icechunk/"])
+def test_a_slash_at_the_end_is_of_a_folder(tmp_path, ending):
+    name = f"{tmp_path}/f{ending}"
+    for mode in ("w", "a", "w"):
+        with sluice.open(name, mode, **QUICK) as out, out.step():
+            out.put("x", np.arange(4.0))
+    assert (tmp_path / f"f{ending.rstrip('/')}").is_dir()
+    with sluice.open(name) as f:
+        assert f.steps == 1 and f["x"][:].tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("mode", ["w", "x"])
+def test_a_slash_at_the_end_is_not_of_a_file(tmp_path, mode):
+    with fails(Code.bad_name, "format hdf5 writes a file"):
+        sluice.open(f"{tmp_path}/f.h5/", mode, **QUICK)
+    assert not list(tmp_path.iterdir())
+
+
 # -- fractions ------------------------------------------------------------------------------------
 
 

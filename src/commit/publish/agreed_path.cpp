@@ -35,16 +35,20 @@ PlaceFacts PlaceFacts::read_from(model::ByteReader& in) {
   return facts;
 }
 
+bool names_folder(const std::string& path) { return !path.empty() && path.back() == '/'; }
+
 FilePlace agreed_place(exec::Transport& transport, storage::Storage& storage,
                        const std::string& path) {
   auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
     const std::string real = storage.real_path(path);
     out.put(real);
     PlaceFacts::of(storage, real).write_to(out);
+    out.put(names_folder(path));
   });
   FilePlace place;
   place.path = in.get_string();
   place.facts = PlaceFacts::read_from(in);
+  place.names_folder = in.get<bool>();
   return place;
 }
 

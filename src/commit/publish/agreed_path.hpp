@@ -26,10 +26,14 @@ struct PlaceFacts {
   static PlaceFacts read_from(model::ByteReader& in);
 };
 
+/// Does the name, as given, end in a slash, as those of folders do?
+bool names_folder(const std::string& path);
+
 /// The file that all ranks mean.
 struct FilePlace {
   std::string path;
   PlaceFacts facts;
+  bool names_folder = false;  ///< as given on rank 0
 };
 
 /// Collective. agreed_path(), and what is known of its place.

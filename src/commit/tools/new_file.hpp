@@ -28,6 +28,7 @@ class NewFile {
     format_ = options.format == "auto" ? layout::format_of(path, options).option : options.format;
     is_folder_ = layout::format_of(path, options).is_store();
     exec::on_root(transport_, [&] {
+      if (names_folder(path)) layout::require_folder_format(path, options);
       if (storage_.exists(path_)) {
         throw Error(Code::exists, path_ + ": exists already: choose another name");
       }

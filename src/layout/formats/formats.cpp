@@ -165,7 +165,8 @@ std::string hdf5_layout_options(const std::string& separator) {
   return listed(&Format::hdf5_layout, separator);
 }
 
-std::string ending_of(const std::string& path) {
+std::string ending_of(const std::string& given) {
+  const std::string path = given.substr(0, given.find_last_not_of('/') + 1);
   const std::size_t dot = path.rfind('.');
   if (dot == std::string::npos || dot + 1 == path.size()) {
     return "";
@@ -206,6 +207,15 @@ const Format& format_of(const std::string& path, const Options& options) {
                                        Options{}.hdf5_layout + ", or format " + of_layout->option);
   }
   return *format;
+}
+
+void require_folder_format(const std::string& path, const Options& options) {
+  const Format& format = format_of(path, options);
+  if (!format.is_store()) {
+    throw Error(Code::bad_name,
+                path + ": the name ends in \"/\", as that of a folder, and format " +
+                    format.option + " writes a file: leave the \"/\" out, or set " + "format zarr");
+  }
 }
 
 const Format& format_named(const std::string& name) {

@@ -28,8 +28,9 @@ std::string format_options(const std::string& separator);
 /// The same for the option `hdf5_layout`.
 std::string hdf5_layout_options(const std::string& separator);
 
-/// The ending of the name of a file: a dot and letters or digits, the first a letter. "" for none.
-std::string ending_of(const std::string& path);
+/// The ending of the name of a file or folder: a dot and letters or digits, the first a letter. ""
+/// for none.
+std::string ending_of(const std::string& given);
 /// The format that belongs to the ending of `path`; null if there is none.
 const Format* format_of_ending(const std::string& path);
 
@@ -37,6 +38,9 @@ const Format* format_of_ending(const std::string& path);
 /// ending of `path` if the first is "auto". Error invalid_argument lists the formats; Error
 /// unsupported if it has no such layout.
 const Format& format_of(const std::string& path, const Options& options);
+/// For a name that ends in a slash, as those of folders do: Error bad_name if the format writes a
+/// file. Other errors as of format_of().
+void require_folder_format(const std::string& path, const Options& options);
 /// The row of that name; Error internal if there is none.
 const Format& format_named(const std::string& name);
 /// The format of an existing file, by its first bytes. Error format if it is unknown, or not the
