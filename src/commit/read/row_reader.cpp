@@ -1,5 +1,6 @@
 #include "commit/read/row_reader.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -107,41 +108,56 @@ void RowReader::read_rows(const RowsRequest& request, const Wanted& which) {
   });
 }
 
-/// One rank owns all rows of a tile, so that one rank decodes it.
+/// One rank owns all rows of a tile, so that one rank decodes it. Of tiles beside each other, if
+/// they are many, each rank that owns rows decodes each once: it holds what is asked of its rows.
 void RowReader::read_encoded_rows(const Located& located, exec::RowSource& source) {
   const InputVariable& variable = file_.view[located.variable];
   const std::uint64_t budget_bytes = file_.options.budget_bytes;
-  const std::uint64_t tile_rows = located.placement().tile()[0];
-  if (source.row_bytes != 0 && tile_rows <= budget_bytes / 4 / source.row_bytes) {
-    source.rows_together = tile_rows;
+  const layout::Placement& placement = located.placement();
+  source.tile_rows = std::max<std::uint64_t>(1, placement.tile()[0]);
+  const std::uint64_t held_bytes = std::max(budget_bytes / 4, placement.tile_bytes());
+  if (source.row_bytes != 0 && source.tile_rows <= held_bytes / source.row_bytes) {
+    source.rows_together = source.tile_rows;
   }
   auto decoder = std::make_shared<layout::TileDecoder>(
       variable.filters, file_.view.name_of(located.variable, located.step),
       layout::longest_tile(budget_bytes));
   auto memory = std::make_shared<codec::ScratchMemory>();
-  source.read = [this, &located, &variable, decoder, memory](
-                    std::uint64_t first, std::uint64_t count, std::span<std::byte> out) {
-    const model::Definition& d = variable.definition;
+  source.put = [this, &located, &variable, decoder, memory](
+                   std::uint64_t first, std::uint64_t count, const exec::RowRuns& for_each_run) {
+    const std::size_t element_bytes = variable.definition.type.bytes;
     const layout::Placement& tiles = located.placement();
-    const Box rows = rows_of(model::whole(tiles.shape()), first, count);
+    const Box all = model::whole(tiles.shape());
     decoder->require_small(located.tiles);
-    storage::File& file = file_.source->file(tiles);
-    for (const layout::Piece& piece : layout::cut(tiles, rows)) {
-      const Box whole = tiles.whole_tile(piece.tile_index);
+    for (const layout::Piece& piece : layout::cut(tiles, rows_of(all, first, count))) {
       const std::span<std::byte> dense = memory->take(tiles.tile_bytes(piece.tile_index));
-      if (tiles.address(piece.tile_index) == layout::absent) {
-        checked_.check_absent(located, piece.box);
-        model::fill(dense, d.type, d.fill);
-      } else {
-        decoder->read(file, located.tiles, piece.tile_index, dense);
-        checked_.check_tile(located, piece.tile_index, dense);
-        if (variable.big_endian) {
-          model::swap_bytes(dense, d.type);
+      decode(located, piece, *decoder, dense);
+      const Box whole = tiles.whole_tile(piece.tile_index);
+      for_each_run([&](std::uint64_t row, std::uint64_t rows, std::byte* out) {
+        const Box run = rows_of(all, row, rows);
+        if (const auto part = model::intersect(run, piece.box)) {
+          model::copy_box(dense.data(), whole, out, run, *part, element_bytes);
         }
-      }
-      model::copy_box(dense.data(), whole, out.data(), rows, piece.box, d.type.bytes);
+      });
     }
   };
+}
+
+void RowReader::decode(const Located& located, const layout::Piece& piece,
+                       layout::TileDecoder& decoder, std::span<std::byte> dense) {
+  const InputVariable& variable = file_.view[located.variable];
+  const model::Definition& d = variable.definition;
+  const layout::Placement& tiles = located.placement();
+  if (tiles.address(piece.tile_index) == layout::absent) {
+    checked_.check_absent(located, piece.box);
+    model::fill(dense, d.type, d.fill);
+    return;
+  }
+  decoder.read(file_.source->file(tiles), located.tiles, piece.tile_index, dense);
+  checked_.check_tile(located, piece.tile_index, dense);
+  if (variable.big_endian) {
+    model::swap_bytes(dense, d.type);
+  }
 }
 
 }  // namespace sluice::commit

@@ -47,6 +47,9 @@ class RowReader {
   void read_rows(const RowsRequest& request, const Wanted& which);
   /// How rows are read from tiles, which must outlive the result.
   void read_encoded_rows(const Located& located, exec::RowSource& source);
+  /// Local. A tile as it is in memory, checked where `piece` is.
+  void decode(const Located& located, const layout::Piece& piece, layout::TileDecoder& decoder,
+              std::span<std::byte> dense);
 
   const FileInput& file_;
   PartsInput* const parts_;

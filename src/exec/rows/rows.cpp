@@ -96,11 +96,12 @@ class Answers {
       parcels_[i].bytes.resize(asked_[i].size() * source_.row_bytes);
     }
     constexpr std::uint64_t window_bytes = 4U << 20;
-    const std::uint64_t together = source_.rows_together;
-    const std::uint64_t window = std::max<std::uint64_t>(
-        together, window_bytes / std::max<std::size_t>(1, source_.row_bytes) / together * together);
+    const std::uint64_t window =
+        source_.put ? source_.tile_rows
+                    : std::max<std::uint64_t>(
+                          1, window_bytes / std::max<std::size_t>(1, source_.row_bytes));
     while (const auto first = smallest()) {
-      answer(*first, *first / together * together + window);
+      answer(*first, source_.put ? (*first / window + 1) * window : *first + window);
     }
   }
 
@@ -125,14 +126,32 @@ class Answers {
       stops.push_back(static_cast<std::size_t>(stop - asked_[i].begin()));
       last = stops[i] > next_[i] ? std::max(last, asked_[i][stops[i] - 1]) : last;
     }
-    const std::size_t row_bytes = source_.row_bytes;
-    rows_.resize((last - first + 1) * row_bytes);
-    source_.read(first, last - first + 1, rows_);
-    for (std::size_t i = 0; i < asked_.size(); ++i) {
-      for (std::size_t at = std::exchange(next_[i], stops[i]); at < stops[i] && row_bytes != 0;
-           ++at) {
-        std::memcpy(&parcels_[i].bytes[at * row_bytes], &rows_[(asked_[i][at] - first) * row_bytes],
-                    row_bytes);
+    const std::uint64_t count = last - first + 1;
+    if (source_.put) {
+      source_.put(first, count, [&](const auto& visit) { for_each_run(stops, visit); });
+    } else {
+      const std::size_t row_bytes = source_.row_bytes;
+      rows_.resize(count * row_bytes);
+      source_.read(first, count, rows_);
+      for_each_run(stops, [&](std::uint64_t row, std::uint64_t rows, std::byte* out) {
+        std::memcpy(out, &rows_[(row - first) * row_bytes], rows * row_bytes);
+      });
+    }
+    next_ = std::move(stops);
+  }
+
+  /// Visits what is asked before `stops` and not answered, rows that follow each other at once.
+  template <class Visit>
+  void for_each_run(const std::vector<std::size_t>& stops, Visit&& visit) {
+    for (std::size_t i = 0; source_.row_bytes != 0 && i < asked_.size(); ++i) {
+      const std::vector<std::uint64_t>& ids = asked_[i];
+      for (std::size_t at = next_[i]; at < stops[i];) {
+        std::size_t end = at + 1;
+        while (end < stops[i] && ids[end] == ids[end - 1] + 1) {
+          ++end;
+        }
+        visit(ids[at], end - at, &parcels_[i].bytes[at * source_.row_bytes]);
+        at = end;
       }
     }
   }

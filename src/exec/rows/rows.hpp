@@ -47,15 +47,23 @@ class RowOwners {
   double ranks_a_row_ = 0;
 };
 
+/// Called with each run of requested rows, as (first, count, out): where their bytes go.
+using RowRuns =
+    std::function<void(const std::function<void(std::uint64_t, std::uint64_t, std::byte*)>&)>;
+
 /// The source of rows that are read by index.
 struct RowSource {
   std::string name;  ///< name of the variable, for messages
   std::uint64_t rows = 0;
   std::size_t row_bytes = 0;
-  /// This many rows, aligned to a multiple of this, are read by one rank at once.
+  /// This many rows, aligned to a multiple of this, are one rank's.
   std::uint64_t rows_together = 1;
   /// `read(first, count, out)` reads dense rows, on the rank that owns them.
   std::function<void(std::uint64_t, std::uint64_t, std::span<std::byte>)> read;
+  /// Set instead of `read` for rows in tiles that are costly to read, `tile_rows` high:
+  /// `put(first, count, runs)` fills the runs that are requested of rows of one row of tiles.
+  std::function<void(std::uint64_t, std::uint64_t, const RowRuns&)> put;
+  std::uint64_t tile_rows = 1;
 };
 
 /// Sends rows by index to the ranks that request them. Every row is read once, however many ranks
