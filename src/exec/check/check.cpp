@@ -156,12 +156,9 @@ OwnedBox get_block(ByteReader& reader, std::span<const VariableShape> variables,
   return owned;
 }
 
-/// Sends every block, whole, to the owners of the cells that it overlaps; returns those sent to
-/// this rank.
-std::vector<OwnedBox> distribute(Transport& transport, std::span<const VariableShape> variables,
-                                 const std::vector<SharedGrid>& grids,
-                                 std::span<const OwnBlock> own) {
-  const auto ranks = static_cast<std::uint64_t>(transport.size());
+/// Every block, whole, for the owners of the cells that it overlaps.
+std::vector<Parcel> blocks_for_owners(std::uint64_t ranks, const std::vector<SharedGrid>& grids,
+                                      std::span<const OwnBlock> own) {
   std::vector<std::pair<int, std::size_t>> sendings;  // to which rank, which block
   for (std::size_t i = 0; i < own.size(); ++i) {
     const SharedGrid& shared = grids[own[i].variable];
@@ -180,9 +177,14 @@ std::vector<OwnedBox> distribute(Transport& transport, std::span<const VariableS
     }
     parcels.push_back({to, writer.take()});
   }
+  return parcels;
+}
 
+/// The blocks that were sent to this rank.
+std::vector<OwnedBox> blocks_in(const std::vector<Parcel>& parcels,
+                                std::span<const VariableShape> variables) {
   std::vector<OwnedBox> boxes;
-  for (const Parcel& parcel : transport.exchange(std::move(parcels))) {
+  for (const Parcel& parcel : parcels) {
     ByteReader reader(parcel.bytes);
     while (!reader.at_end()) {
       boxes.push_back(get_block(reader, variables, parcel.rank));
@@ -327,10 +329,20 @@ Box grow_hole(Transport& transport, const Missing& missing, const Dims& shape,
 void check_coverage(Transport& transport, std::span<const VariableShape> variables,
                     std::span<const OwnBlock> own) {
   const auto totals = sum_blocks(transport, variables, own);
-  const auto grids = share_out(variables, totals, static_cast<std::uint64_t>(transport.size()));
-  const auto boxes = distribute(transport, variables, grids, own);
+  const auto ranks = static_cast<std::uint64_t>(transport.size());
+  std::vector<SharedGrid> grids;
+  std::vector<Parcel> parcels;
+  auto failure = failure_of([&] {
+    grids = share_out(variables, totals, ranks);
+    parcels = blocks_for_owners(ranks, grids, own);
+  });
+  // A rank that has failed sends nothing: the others wait for it.
+  parcels = transport.exchange(failure ? std::vector<Parcel>() : std::move(parcels));
   Findings findings;
-  const auto failure = failure_of([&] { findings = search(transport, variables, grids, boxes); });
+  if (!failure) {
+    failure = failure_of(
+        [&] { findings = search(transport, variables, grids, blocks_in(parcels, variables)); });
+  }
 
   std::array<std::int64_t, 2> found{findings.overlap ? 1 : 0, findings.missing ? 1 : 0};
   agree(transport, failure, found);
