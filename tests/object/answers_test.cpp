@@ -142,6 +142,29 @@ TEST_F(ObjectAnswers, AListingThatNamesOneNextPageTwiceEnds) {
   }
 }
 
+TEST_F(ObjectAnswers, AnUploadThatIsGoneIsKnownByItsNumber) {
+  std::string head;
+  store_.fail([&](Request& request) {
+    if (request.method != "POST") return 0;
+    head = request.head;
+    return request.path.find("uploadId") == std::string::npos ? 0 : 404;  // its end
+  });
+  storage::ObjectFacts made;
+  made.bytes = 4;
+  made.commit = "mine";
+  const std::string upload = bucket_->begin_upload("run.zarr/o", made.commit);
+  EXPECT_NE(head.find("x-amz-meta-sluice-commit: mine"), std::string::npos);
+  const auto end = [&] { bucket_->end_upload("run.zarr/o", upload, {}, made); };
+  store_.set(object, "1234");  // of a store that drops numbers
+  end();
+  store_.set(object, "1234", "mine");
+  end();
+  for (const std::string number : {"another's", ""}) {
+    store_.set(object, "1234", number);
+    EXPECT_EQ(test::thrown_by(end).code(), Code::not_found) << number;
+  }
+}
+
 TEST_F(ObjectAnswers, AnEmptyPageIsNotTheLast) {
   storage::ObjectStorage objects("s3://bbb/run.zarr", {2});
   store_.set_listing(page("next", ""));

@@ -88,9 +88,9 @@ class SmallStore {
     return objects_[path].content;
   }
   /// As another program puts it.
-  void set(const std::string& path, const std::string& content) {
+  void set(const std::string& path, const std::string& content, const std::string& commit = "") {
     const std::lock_guard lock(mutex_);
-    objects_[path] = {content, "", ++etags_};
+    objects_[path] = {content, commit, ++etags_};
   }
   /// Called for every request; a request that it marks as `is_done` is carried out all the same.
   void fail(Fault fault) {

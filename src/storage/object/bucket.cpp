@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <random>
 #include <thread>
 
@@ -31,7 +30,6 @@ constexpr double read_again_s = 60;
 /// good.
 constexpr const char* unsigned_payload = "x-amz-content-sha256: UNSIGNED-PAYLOAD";
 constexpr const char* modified_header = "x-amz-meta-sluice-modified-ns";
-constexpr const char* commit_header = "x-amz-meta-sluice-commit";
 constexpr const char* no_etag =
     ": write failed: the store gives objects no etags, by which a commit is decided";
 
@@ -78,13 +76,17 @@ ObjectFacts facts_of(const HttpAnswer& answer) {
   return facts;
 }
 
-std::vector<std::byte> bytes_of_text(const std::string& text) {
-  std::vector<std::byte> bytes(text.size());
-  std::memcpy(bytes.data(), text.data(), text.size());
-  return bytes;
-}
-
 }  // namespace
+
+std::string random_text() {
+  std::random_device random;
+  constexpr const char* digits = "0123456789abcdef";
+  std::string text;
+  for (int i = 0; i < 32; ++i) {
+    text += digits[random() & 15];
+  }
+  return text;
+}
 
 Bucket::Bucket(std::string name, std::string path, const BucketOptions& options)
     : name_(std::move(name)),
@@ -291,6 +293,7 @@ std::size_t Bucket::get(const std::string& key, std::uint64_t offset, std::span<
   }
   if (answer.status == 200 && offset != 0) {
     throw Error(Code::io, url_text(key) + ": read failed: the store does not know ranges of bytes");
+  if (!facts.commit.empty()) keeps_numbers_ = true;
   }
   return answer.received;
 }
@@ -323,6 +326,7 @@ std::string Bucket::put(const std::string& key, std::span<const std::byte> bytes
   }
   if (extras.modified_ns != 0) {
     request.headers.push_back(std::string(modified_header) + ": " +
+    if (!facts->commit.empty()) keeps_numbers_ = true;
                               std::to_string(extras.modified_ns));
   }
   if (!extras.commit.empty()) {
@@ -386,67 +390,6 @@ Listing Bucket::list(const std::string& prefix, bool by_folder, const std::strin
     }
   }
   return listing;
-}
-
-std::string Bucket::begin_upload(const std::string& key) {
-  HttpRequest request;
-  request.method = "POST";
-  const HttpAnswer answer = send({"begin of an upload", key, "uploads="}, request);
-  std::string upload = xml_text(answer.text, "UploadId");
-  if (upload.empty()) {
-    throw Error(Code::io, url_text(key) + ": begin of an upload failed: the store named none");
-  }
-  return upload;
-}
-
-UploadedPart Bucket::upload_part(const std::string& key, const std::string& upload, int number,
-                                 std::span<const std::byte> bytes) {
-  HttpRequest request;
-  request.method = "PUT";
-  request.body = bytes;
-  const std::string parameters =
-      "partNumber=" + std::to_string(number) + "&uploadId=" + url_encoded(upload, "");
-  return {number, send({"write of a part", key, parameters}, request).header("etag")};
-}
-
-void Bucket::end_upload(const std::string& key, const std::string& upload,
-                        std::span<const UploadedPart> parts, std::uint64_t bytes) {
-  std::string text = "<CompleteMultipartUpload>";
-  for (const UploadedPart& part : parts) {
-    text += "<Part><PartNumber>" + std::to_string(part.number) + "</PartNumber><ETag>" + part.etag +
-            "</ETag></Part>";
-  }
-  text += "</CompleteMultipartUpload>";
-  const std::vector<std::byte> body = bytes_of_text(text);
-  HttpRequest request;
-  request.method = "POST";
-  request.body = body;
-  const Call call{
-      "end of an upload", key, "uploadId=" + url_encoded(upload, ""), false, true, true};
-  const HttpAnswer answer = send(call, request);
-  if (answer.status != 404) {
-    return;
-  }
-  // The answer to an earlier try may have been lost: then the upload is gone, and the object there.
-  const auto there = head(key);
-  if (!there || there->bytes != bytes) {
-    fail(call, answer, 1, 0);
-  }
-}
-
-void Bucket::abort_upload(const std::string& key, const std::string& upload) noexcept {
-  try {
-    HttpRequest request;
-    request.method = "DELETE";
-    send({.what = "abort of an upload",
-          .key = key,
-          .parameters = "uploadId=" + url_encoded(upload, ""),
-          .may_be_absent = true,
-          .most_s = after_failure_s()},
-         request);
-  } catch (const std::exception&) {
-    // it stays invisible; docs/object-stores.md says how the store removes it by itself
-  }
 }
 
 }  // namespace sluice::storage

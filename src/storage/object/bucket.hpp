@@ -45,6 +45,7 @@ struct PutCondition {
 };
 
 /// Of a call that is tried for BucketOptions::timeout_s.
+inline constexpr const char* commit_header = "x-amz-meta-sluice-commit";
 inline constexpr double whole_timeout_s = 1e9;
 
 struct PutExtras {
@@ -91,11 +92,13 @@ class Bucket {
   Listing list(const std::string& prefix, bool by_folder, const std::string& token = {},
                int most = 1000);
 
-  std::string begin_upload(const std::string& key);
+  /// `commit`: a random number that goes with the object.
+  std::string begin_upload(const std::string& key, const std::string& commit);
   UploadedPart upload_part(const std::string& key, const std::string& upload, int number,
                            std::span<const std::byte> bytes);
   void end_upload(const std::string& key, const std::string& upload,
-                  std::span<const UploadedPart> parts, std::uint64_t bytes);
+  /// `made`: what is there then.
+                  std::span<const UploadedPart> parts, const ObjectFacts& made);
   /// Within after_failure_s().
   void abort_upload(const std::string& key, const std::string& upload) noexcept;
 
@@ -153,8 +156,12 @@ class Bucket {
 struct ObjectPath {
   std::string bucket;
   std::string key;  ///< without a slash at its ends
+  std::atomic<bool> keeps_numbers_ = false;  ///< an object was seen with the number of its put
 };
 ObjectPath parse_object_path(const std::string& path);
+/// A random number that goes with a put, by which it is known again.
+std::string random_text();
+
 /// For an address; `keep`: characters beside letters, digits and "-_.~".
 std::string url_encoded(const std::string& text, const char* keep);
 

@@ -1,7 +1,6 @@
 #include "storage/object/object_storage.hpp"
 
 #include <algorithm>
-#include <random>
 
 #include "model/clock.hpp"
 #include "model/name.hpp"
@@ -112,16 +111,6 @@ class ObjectWriter final : public File {
 };
 
 }  // namespace
-
-std::string random_text() {
-  std::random_device random;
-  constexpr const char* digits = "0123456789abcdef";
-  std::string text;
-  for (int i = 0; i < 32; ++i) {
-    text += digits[random() & 15];
-  }
-  return text;
-}
 
 ObjectStorage::ObjectStorage(const std::string& path, const ObjectStorageOptions& options)
     : root_("s3://" + parse_object_path(path).bucket),

@@ -82,8 +82,6 @@ class ObjectStorage final : public Storage, public WholeFiles {
   std::atomic<bool> may_have_leftovers_ = true;
 };
 
-/// A random number that goes with a put, by which it is known again.
-std::string random_text();
 struct LeaseTimes {
   double renew_every_s = 20;
   double stale_after_s = 180;  ///< then another writer may take it over

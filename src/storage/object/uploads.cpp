@@ -40,7 +40,10 @@ void send_object(Bucket& bucket, const std::string& key, std::span<const std::by
     return;
   }
   part_bytes = std::max(part_bytes, (bytes.size() + most_parts - 1) / most_parts);
-  const std::string upload = bucket.begin_upload(key);
+  ObjectFacts made;
+  made.bytes = bytes.size();
+  made.commit = random_text();
+  const std::string upload = bucket.begin_upload(key, made.commit);
   try {
     const std::size_t count = (bytes.size() + part_bytes - 1) / part_bytes;
     std::vector<UploadedPart> parts(count);
@@ -51,7 +54,7 @@ void send_object(Bucket& bucket, const std::string& key, std::span<const std::by
       parts[i] =
           bucket.upload_part(key, upload, static_cast<int>(i) + 1, bytes.subspan(begin, length));
     });
-    bucket.end_upload(key, upload, parts, bytes.size());
+    bucket.end_upload(key, upload, parts, made);
   } catch (...) {
     bucket.abort_upload(key, upload);
     throw;
