@@ -142,6 +142,36 @@ TEST_F(ObjectAnswers, AListingThatNamesOneNextPageTwiceEnds) {
   }
 }
 
+/// Pages that lead to each other, or to one more each.
+TEST_F(ObjectAnswers, AListingWithoutAnEndEnds) {
+  storage::ObjectStorage objects("s3://bbb/run.zarr", {2});
+  const std::vector<std::function<void()>> calls{
+      [&] { objects.list("s3://bbb/run.zarr"); }, [&] { objects.exists("s3://bbb/run.zarr"); },
+      [&] { objects.bytes_below("s3://bbb/run.zarr"); },
+      [&] { objects.remove_folder("s3://bbb/run.zarr"); }};
+  for (const bool is_new : {false, true}) {
+    int pages = 0;
+    store_.set_listing("none");
+    store_.change_answers([&](const Request& request, std::string& answer) {
+      if (request.path.find("list-type") == std::string::npos) return;
+      ++pages;
+      const std::string text = page("t" + std::to_string(is_new ? pages : pages % 2), "");
+      answer = "HTTP/1.1 200 Told\r\nContent-Length: " + std::to_string(text.size()) + "\r\n\r\n" +
+               (pages < 9999 ? text : "");
+    });
+    for (const auto& call : calls) {
+      test::expect_error(test::thrown_by(call), Code::io, {"list failed", "leads to no end"});
+    }
+  }
+}
+
+TEST_F(ObjectAnswers, WhatIsListedThoughItWasRemovedIsAnError) {
+  storage::ObjectStorage objects("s3://bbb/run.zarr", {2});
+  store_.set_listing(page("next", "run.zarr/o"));
+  const Error error = test::thrown_by([&] { objects.remove_folder("s3://bbb/run.zarr"); });
+  test::expect_error(error, Code::io, {"list failed", "again and again"});
+}
+
 TEST_F(ObjectAnswers, AnUploadThatIsGoneIsKnownByItsNumber) {
   std::string head;
   store_.fail([&](Request& request) {

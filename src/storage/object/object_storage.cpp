@@ -6,6 +6,7 @@
 #include "model/name.hpp"
 #include "sluice/error.hpp"
 #include "storage/object/curl_library.hpp"
+#include "storage/object/pages.hpp"
 
 namespace sluice::storage {
 
@@ -153,19 +154,19 @@ bool ObjectStorage::exists(const std::string& path) {
   if (bucket_.head(key)) {
     return true;
   }
-  Listing below;
-  do {  // a page may be empty, and not the last
-    below = bucket_.list(key + "/", false, below.next, 1);
-  } while (below.keys.empty() && !below.next.empty());
-  return !below.keys.empty();
+  for (Pages pages(bucket_, key + "/", false, 1); !pages.at_end();) {
+    if (!pages.next().keys.empty()) {  // a page may be empty, and not the last
+      return true;
+    }
+  }
+  return false;
 }
 
 std::vector<std::string> ObjectStorage::list(const std::string& path) {
   const std::string prefix = key_of(path) + "/";
   std::vector<std::string> names;
-  std::string token;
-  do {
-    Listing page = bucket_.list(prefix, true, token);
+  for (Pages pages(bucket_, prefix, true); !pages.at_end();) {
+    const Listing page = pages.next();
     for (const auto* list : {&page.keys, &page.folders}) {
       for (const std::string& found : *list) {
         std::string name = found.substr(std::min(prefix.size(), found.size()));
@@ -173,11 +174,10 @@ std::vector<std::string> ObjectStorage::list(const std::string& path) {
         if (!name.empty()) names.push_back(std::move(name));
       }
     }
-    token = page.next;
     if (names.size() > most_names) {
       throw Error(Code::unsupported, path + ": has more objects than can be listed");
     }
-  } while (!token.empty());
+  }
   if (names.empty()) {
     throw Error(Code::not_found, path + ": list failed: there is no such folder");
   }
@@ -185,14 +185,10 @@ std::vector<std::string> ObjectStorage::list(const std::string& path) {
 }
 
 std::uint64_t ObjectStorage::bytes_below(const std::string& path) {
-  const std::string prefix = key_of(path) + "/";
   std::uint64_t bytes = 0;
-  std::string token;
-  do {
-    const Listing page = bucket_.list(prefix, false, token);
-    bytes += page.bytes;
-    token = page.next;
-  } while (!token.empty());
+  for (Pages pages(bucket_, key_of(path) + "/", false); !pages.at_end();) {
+    bytes += pages.next().bytes;
+  }
   return bytes;
 }
 
@@ -212,15 +208,12 @@ void ObjectStorage::rename(const std::string& from, const std::string& to) {
 void ObjectStorage::remove(const std::string& path) { bucket_.remove(key_of(path)); }
 
 void ObjectStorage::remove_folder(const std::string& path) {
-  const std::string prefix = key_of(path) + "/";
-  std::string token;
-  while (true) {
-    const Listing page = bucket_.list(prefix, false, token);
+  for (Pages pages(bucket_, key_of(path) + "/", false); !pages.at_end();) {
+    const Listing page = pages.next();
     workers_.for_each(page.keys.size(), [&](std::size_t i) { bucket_.remove(page.keys[i]); });
-    if (page.next.empty()) {
-      return;
+    if (!pages.at_end() && !page.keys.empty()) {
+      pages.begin_again(page);
     }
-    token = page.keys.empty() ? page.next : "";
   }
 }
 
