@@ -1,5 +1,6 @@
 // A store that is away: the error comes by the deadline, however many objects are to be sent.
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -75,6 +76,22 @@ TEST_F(Outage, AnUploadInPartsIsAbortedInLittleTime) {
   EXPECT_LT(failing_s([&] { storage::send_object(bucket, "x", bytes, 2); }), 1.6 * deadline_s);
   EXPECT_GT(store_.count("DELETE", "/out/x?uploadId=1"), 0);
   EXPECT_EQ(store_.count("PUT", "/out/x?partNumber=10&uploadId=1"), 0);
+}
+
+/// It answers every request just before that would be given up.
+TEST_F(Outage, AStoreThatIsBackNowAndThenIsNotWaitedForForEver) {
+  storage::Bucket bucket("out", "s3://out/run.zarr", {deadline_s});
+  std::map<std::string, std::chrono::steady_clock::time_point> first;
+  store_.fail([&](Request& request) {
+    const auto now = std::chrono::steady_clock::now();
+    const auto began = first.try_emplace(request.path, now).first->second;
+    return now - began < std::chrono::duration<double>(0.35 * deadline_s) ? 503 : 0;
+  });
+  const auto put_some = [&] {
+    for (int i = 0; i < 8; ++i) bucket.put("c." + std::to_string(i), bytes_);
+  };
+  EXPECT_LT(failing_s(put_some), 1.6 * deadline_s);
+  EXPECT_TRUE(store_.has("/out/c.0"));  // a store that was away once is waited for
 }
 
 TEST_F(Outage, ACommitThatFailsIsLookedUpInLittleTime) {

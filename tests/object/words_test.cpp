@@ -12,6 +12,7 @@
 #include "storage/object/bucket.hpp"
 #include "storage/object/curl_library.hpp"
 #include "storage/object/object_errors.hpp"
+#include "storage/object/patience.hpp"
 #include "storage/object/xml.hpp"
 #include "storage/storage.hpp"
 #include "support/errors.hpp"
@@ -62,6 +63,22 @@ TEST(ObjectWords, WaitsGrowAndEnd) {
   EXPECT_DOUBLE_EQ(*backoff.next(0, 0.5), 3);
   EXPECT_DOUBLE_EQ(*backoff.next(0, 0), 2);
   EXPECT_FALSE(backoff.next(99, 0).has_value());  // beyond the deadline
+}
+
+TEST(ObjectWords, PatienceComesBackAsTimePassesWithoutAWait) {
+  storage::Patience patience(10);
+  EXPECT_DOUBLE_EQ(patience.left_s(100), 10);
+  patience.begin_wait(100, 104);
+  patience.begin_wait(102, 105);  // at the same time: it counts once
+  EXPECT_DOUBLE_EQ(patience.left_s(106), 4);
+  patience.end_wait(107);
+  patience.end_wait(108);
+  EXPECT_DOUBLE_EQ(patience.left_s(108), 2);
+  EXPECT_DOUBLE_EQ(patience.left_s(109), 3);
+  patience.begin_wait(109, 112);
+  EXPECT_DOUBLE_EQ(patience.left_s(112), 0);
+  patience.end_wait(112);
+  EXPECT_DOUBLE_EQ(patience.left_s(200), 10);
 }
 
 /// An hour of tries, as with `timeout_s` of an hour and a half: their number ends nothing.

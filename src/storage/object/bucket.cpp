@@ -93,7 +93,43 @@ Bucket::Bucket(std::string name, std::string path, const BucketOptions& options)
       path_(std::move(path)),
       options_(options),
       config_(object_config(path_, environment_variable)),
-      read_s_(model::now_s()) {}
+      read_s_(model::now_s()),
+      patience_(options.timeout_s) {}
+
+/// Those with a limit of their own, after a failure, do not count.
+class Bucket::Wait {
+ public:
+  Wait(Bucket& bucket, const Call& call)
+      : bucket_(bucket), counts_(call.most_s > bucket.after_failure_s()) {}
+  Wait(const Wait&) = delete;
+  Wait& operator=(const Wait&) = delete;
+  ~Wait() {
+    if (is_begun_) {
+      const std::lock_guard lock(bucket_.mutex_);
+      bucket_.patience_.end_wait(model::now_s());
+    }
+  }
+
+  /// The request, which was sent at `sent_s`, has failed.
+  void begin(double sent_s) {
+    if (counts_ && !std::exchange(is_begun_, true)) {
+      const std::lock_guard lock(bucket_.mutex_);
+      bucket_.patience_.begin_wait(sent_s, model::now_s());
+    }
+  }
+  /// For as long as it may go on.
+  double left_s() const { return is_begun_ ? bucket_.patience_s() : whole_timeout_s; }
+
+ private:
+  Bucket& bucket_;
+  const bool counts_;
+  bool is_begun_ = false;
+};
+
+double Bucket::patience_s() {
+  const std::lock_guard lock(mutex_);
+  return patience_.left_s(model::now_s());
+}
 
 ObjectConfig Bucket::config() {
   const std::lock_guard lock(mutex_);
@@ -185,11 +221,12 @@ HttpAnswer Bucket::send(const Call& call, HttpRequest request) {
   BackoffLimits limits;
   limits.deadline_s = limit_s(call);
   Backoff backoff(limits);
+  Wait wait(*this, call);
   bool has_renewed = false;
   std::array<std::byte, 1> first_byte{};
   while (true) {
     request.url = url_of(call, config());
-    const double left_s = std::max(0.1, limits.deadline_s - elapsed_s());
+    const double left_s = std::max(0.1, std::min(limits.deadline_s - elapsed_s(), wait.left_s()));
     HttpAnswer answer = send_guarded(call, request, left_s);
     if (answer.status == 206 && answer.is_whole && !has_asked_range(answer, request)) {
       answer.is_whole = false;
@@ -215,7 +252,8 @@ HttpAnswer Bucket::send(const Call& call, HttpRequest request) {
       continue;
     }
     const auto wait_s = may_try_again(answer) ? backoff.next(elapsed_s(), chance()) : std::nullopt;
-    if (!wait_s) {
+    if (wait_s) wait.begin(began_s);
+    if (!wait_s || *wait_s >= wait.left_s()) {
       fail(call, answer, backoff.tries(), elapsed_s());
     }
     if (options_.says_waits && elapsed_s() > say_after_s && !has_said_wait_.exchange(true)) {
@@ -243,7 +281,7 @@ void Bucket::fail(const Call& call, const HttpAnswer& answer, int tries, double 
 
 void Bucket::say_wait(const Call& call, const HttpAnswer& answer, int tries, double elapsed_s) {
   say(std::string(error_of(call, answer, tries, elapsed_s).what()) + "; it is tried again for " +
-      std::to_string(std::lround(limit_s(call) - elapsed_s)) + " s");
+      std::to_string(std::lround(std::min(limit_s(call) - elapsed_s, patience_s()))) + " s");
 }
 
 std::optional<ObjectFacts> Bucket::head(const std::string& key, double most_s) {
@@ -255,6 +293,7 @@ std::optional<ObjectFacts> Bucket::head(const std::string& key, double most_s) {
     return std::nullopt;
   }
   ObjectFacts facts = facts_of(answer);
+  if (!facts.commit.empty()) keeps_numbers_ = true;
   if (!bytes_in(answer)) {
     facts.bytes = length_by_range(key, most_s);
   }
@@ -287,13 +326,13 @@ std::size_t Bucket::get(const std::string& key, std::uint64_t offset, std::span<
   const HttpAnswer answer = send({.what = "read", .key = key, .most_s = most_s}, request);
   if (facts != nullptr) {
     *facts = facts_of(answer);
+    if (!facts->commit.empty()) keeps_numbers_ = true;
   }
   if (answer.status == 416) {
     return 0;
   }
   if (answer.status == 200 && offset != 0) {
     throw Error(Code::io, url_text(key) + ": read failed: the store does not know ranges of bytes");
-  if (!facts.commit.empty()) keeps_numbers_ = true;
   }
   return answer.received;
 }
@@ -326,7 +365,6 @@ std::string Bucket::put(const std::string& key, std::span<const std::byte> bytes
   }
   if (extras.modified_ns != 0) {
     request.headers.push_back(std::string(modified_header) + ": " +
-    if (!facts->commit.empty()) keeps_numbers_ = true;
                               std::to_string(extras.modified_ns));
   }
   if (!extras.commit.empty()) {

@@ -20,6 +20,7 @@
 #include "storage/object/credentials.hpp"
 #include "storage/object/http.hpp"
 #include "storage/object/lease_clock.hpp"
+#include "storage/object/patience.hpp"
 
 namespace sluice::storage {
 
@@ -44,8 +45,8 @@ struct PutCondition {
   std::string etag;  ///< same
 };
 
-/// Of a call that is tried for BucketOptions::timeout_s.
 inline constexpr const char* commit_header = "x-amz-meta-sluice-commit";
+/// Of a call that is tried for BucketOptions::timeout_s.
 inline constexpr double whole_timeout_s = 1e9;
 
 struct PutExtras {
@@ -96,8 +97,8 @@ class Bucket {
   std::string begin_upload(const std::string& key, const std::string& commit);
   UploadedPart upload_part(const std::string& key, const std::string& upload, int number,
                            std::span<const std::byte> bytes);
-  void end_upload(const std::string& key, const std::string& upload,
   /// `made`: what is there then.
+  void end_upload(const std::string& key, const std::string& upload,
                   std::span<const UploadedPart> parts, const ObjectFacts& made);
   /// Within after_failure_s().
   void abort_upload(const std::string& key, const std::string& upload) noexcept;
@@ -107,6 +108,8 @@ class Bucket {
   /// locked once the lease is lost.
   void guard(const std::string& prefix, std::weak_ptr<const LeaseClock> clock);
   double timeout_s() const noexcept { return options_.timeout_s; }
+  /// How long a request that fails would be tried now.
+  double patience_s();
   /// Of what follows a failure, while other ranks wait for the error.
   double after_failure_s() const noexcept { return std::min(5.0, options_.timeout_s * 0.1); }
 
@@ -125,8 +128,10 @@ class Bucket {
     double most_s = whole_timeout_s;
     bool* may_arrive = nullptr;  ///< as in PutExtras
   };
-  /// How long a call is tried.
+  /// How long a call is tried, on its own.
   double limit_s(const Call& call) const { return std::min(options_.timeout_s, call.most_s); }
+  /// While a request that failed is tried again.
+  class Wait;
   std::string etag_of_put(const std::string& key, const PutExtras& extras);
   std::uint64_t length_by_range(const std::string& key, double most_s);
   HttpAnswer send(const Call& call, HttpRequest request);
@@ -147,21 +152,22 @@ class Bucket {
   ObjectConfig config_;
   double read_s_;                                                  ///< the files of credentials
   std::map<std::string, std::weak_ptr<const LeaseClock>> guards_;  ///< by prefix
+  Patience patience_;
   Http http_;
   std::atomic<std::uint64_t> requests_ = 0;
   std::atomic<bool> has_said_wait_ = false;
+  std::atomic<bool> keeps_numbers_ = false;  ///< an object was seen with the number of its put
 };
+
+/// A random number that goes with a put, by which it is known again.
+std::string random_text();
 
 /// Of an address: "s3://bucket/key". Error bad_name.
 struct ObjectPath {
   std::string bucket;
   std::string key;  ///< without a slash at its ends
-  std::atomic<bool> keeps_numbers_ = false;  ///< an object was seen with the number of its put
 };
 ObjectPath parse_object_path(const std::string& path);
-/// A random number that goes with a put, by which it is known again.
-std::string random_text();
-
 /// For an address; `keep`: characters beside letters, digits and "-_.~".
 std::string url_encoded(const std::string& text, const char* keep);
 

@@ -296,7 +296,7 @@ void ObjectStorage::replace(const std::string& path, std::span<const std::byte> 
                             std::int64_t modified_ns, bool& in_doubt) {
   const std::string key = key_of(path);
   const std::string commit = random_text();
-  const double end_s = model::now_s() + bucket_.timeout_s();  // of all requests together
+  const double end_s = model::now_s() + bucket_.patience_s();  // of all requests together
   const auto left_s = [&] { return std::max(end_s - model::now_s(), bucket_.after_failure_s()); };
   bool may_arrive = false;
   for (bool is_first = true;; is_first = false) {
