@@ -172,6 +172,25 @@ TEST_F(ObjectAnswers, WhatIsListedThoughItWasRemovedIsAnError) {
   test::expect_error(error, Code::io, {"list failed", "again and again"});
 }
 
+/// What has the names of a step is removed before it, if it is there.
+TEST_F(ObjectAnswers, OnlyWhatIsListedIsRemovedBeforeAStep) {
+  storage::ObjectStorage objects("s3://bbb/run.zarr", {2});
+  const auto key = [](int i) { return "run.zarr/x/c." + std::to_string(i); };
+  const auto remove = [&] {
+    objects.remove_all(std::vector<std::string>{"s3://bbb/" + key(0), "s3://bbb/" + key(1)});
+    return std::pair(store_.count("DELETE", "/bbb/" + key(0)),
+                     store_.count("DELETE", "/bbb/" + key(1)));
+  };
+  store_.set_listing(page("", key(1)));
+  EXPECT_EQ(remove(), std::pair(0, 1));
+  EXPECT_EQ(remove(), std::pair(0, 1));
+  objects.discard();  // a commit failed
+  EXPECT_EQ(remove(), std::pair(0, 2));
+  objects.discard();
+  store_.set_listing(page("more", key(1)));
+  EXPECT_EQ(remove(), std::pair(1, 3));  // for two objects one page is listed
+}
+
 TEST_F(ObjectAnswers, AnUploadThatIsGoneIsKnownByItsNumber) {
   std::string head;
   store_.fail([&](Request& request) {

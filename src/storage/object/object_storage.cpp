@@ -118,7 +118,8 @@ ObjectStorage::ObjectStorage(const std::string& path, const ObjectStorageOptions
       bucket_(parse_object_path(path).bucket, model::escaped(path, model::Shown::line),
               {request_timeout_s(options.timeout_s), options.says_waits}),
       workers_(streams),
-      uploads_(bucket_, workers_, {options.budget_bytes / 2}) {}
+      uploads_(bucket_, workers_, {options.budget_bytes / 2}),
+      leftovers_(bucket_) {}
 
 ObjectStorage::~ObjectStorage() = default;
 
@@ -218,7 +219,12 @@ void ObjectStorage::remove_folder(const std::string& path) {
 }
 
 void ObjectStorage::remove_all(std::span<const std::string> paths) {
-  workers_.for_each(paths.size(), [&](std::size_t i) { bucket_.remove(key_of(paths[i])); });
+  std::vector<std::string> keys;
+  for (const std::string& path : paths) {
+    keys.push_back(key_of(path));
+  }
+  keys = leftovers_.among(keys);
+  workers_.for_each(keys.size(), [&](std::size_t i) { bucket_.remove(keys[i]); });
 }
 
 std::unique_ptr<Lease> ObjectStorage::lease(const std::string& path) {
@@ -247,6 +253,7 @@ std::unique_ptr<File> ObjectStorage::open_unseen(const std::string& path) {
 
 void ObjectStorage::discard() {
   uploads_.discard();
+  leftovers_.forget();
   may_have_leftovers_ = true;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/object/leftovers.hpp"
 #include "storage/object/uploads.hpp"
 #include "storage/storage.hpp"
 
@@ -76,6 +77,7 @@ class ObjectStorage final : public Storage, public WholeFiles {
   Bucket bucket_;
   Workers workers_;
   Uploads uploads_;
+  Leftovers leftovers_;
   std::mutex mutex_;
   std::map<std::string, Version> versions_;  ///< of manifests
   bool has_conditions_ = true;
