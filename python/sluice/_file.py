@@ -55,7 +55,8 @@ def open(path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: Any = None
     Raises:
         Error: NOT_FOUND (a FileNotFoundError too), EXISTS, PERMISSION, LOCKED (another process
             writes it), FORMAT, VERSION, TRUNCATED, DAMAGED, INVALID_ARGUMENT (an option),
-            UNSUPPORTED, IO, MPI (mpi4py belongs to another MPI than the one that is loaded).
+            BAD_NAME (a slash at its end, where the format is one file), UNSUPPORTED, IO, MPI
+            (mpi4py belongs to another MPI than the one that is loaded).
     """
     return File(path, mode, comm, **options)
 
