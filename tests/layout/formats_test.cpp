@@ -172,6 +172,35 @@ TEST(Formats, OpenpmdNumbersIterationsFromZeroOn) {
   EXPECT_EQ(refusal("iteration", Large{0}), words);
 }
 
+/// However often it is tried.
+TEST(Formats, WhatWasCommittedIsNotWrittenAgain) {
+  for (const char* path : {"v.h5", "v.nc", "v.zarr", "v.npy", "v.coor"}) {
+    LocalFiles files;
+    int refused = 0;
+    files.run(1, [&](exec::Transport& transport) {
+      File out = files.open(transport, path, Mode::write);
+      const auto v = out.define<double>("v", {2, 3});
+      for (const double value : {1.0, 2.0, 3.0}) {
+        const std::vector<double> values(6, value);
+        out.put(v, values.data());
+        try {
+          out.flush();
+        } catch (const Error& e) {
+          EXPECT_EQ(e.code(), Code::unsupported) << e.what();
+          ++refused;
+        }
+      }
+    });
+    EXPECT_EQ(refused, 2) << path;
+    files.run(1, [&](exec::Transport& transport) {
+      File in = files.open(transport, path, Mode::read);
+      std::vector<double> values(6);
+      in.get(in.find("v"), values.data());
+      EXPECT_EQ(values, std::vector<double>(6, 1.0)) << path;
+    });
+  }
+}
+
 TEST(Formats, AFileIsWhatItsFirstBytesSay) {
   LocalFiles files;
   files.run(1, [&](exec::Transport& transport) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "layout/catalog.hpp"
+#include "layout/commit_history.hpp"
 #include "layout/layout.hpp"
 #include "storage/storage.hpp"
 
@@ -44,7 +45,10 @@ class NamdbinPlanner final : public Planner {
   void make_all() override;
   MetadataUpdate seal() override;
   void planned() override;
-  void committed() override { is_committed_ = true; }
+  void committed() override {
+    history_.commit();
+    is_committed_ = true;
+  }
   void abandon() override;
 
  private:
@@ -56,6 +60,7 @@ class NamdbinPlanner final : public Planner {
   bool is_placed_ = false;
   bool must_fill_ = false;  ///< no rank put it: the last commit fills it
   bool is_committed_ = false;
+  CommitHistory<bool> history_;  ///< is_placed_
 };
 
 class NamdbinCatalog final : public Catalog {

@@ -80,10 +80,10 @@ MetadataUpdate NamdbinPlanner::seal() {
   return update;
 }
 
-void NamdbinPlanner::planned() {}
+void NamdbinPlanner::planned() { history_.plan(is_placed_); }
 
 void NamdbinPlanner::abandon() {
-  is_placed_ = false;
+  is_placed_ = history_.abandon();
   must_fill_ = false;
 }
 
