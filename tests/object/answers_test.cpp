@@ -13,6 +13,7 @@
 #include "storage/object/curl_library.hpp"
 #include "storage/object/http.hpp"
 #include "storage/object/object_storage.hpp"
+#include "storage/object/parts_upload.hpp"
 #include "support/errors.hpp"
 
 namespace sluice {
@@ -201,9 +202,9 @@ TEST_F(ObjectAnswers, AnUploadThatIsGoneIsKnownByItsNumber) {
   storage::ObjectFacts made;
   made.bytes = 4;
   made.commit = "mine";
-  const std::string upload = bucket_->begin_upload("run.zarr/o", made.commit);
+  storage::PartsUpload upload(*bucket_, "run.zarr/o", made);
   EXPECT_NE(head.find("x-amz-meta-sluice-commit: mine"), std::string::npos);
-  const auto end = [&] { bucket_->end_upload("run.zarr/o", upload, {}, made); };
+  const auto end = [&] { upload.end({}); };
   store_.set(object, "1234");  // of a store that drops numbers
   end();
   store_.set(object, "1234", "mine");

@@ -284,6 +284,12 @@ void Bucket::say_wait(const Call& call, const HttpAnswer& answer, int tries, dou
       std::to_string(std::lround(std::min(limit_s(call) - elapsed_s, patience_s()))) + " s");
 }
 
+ObjectFacts Bucket::facts_in(const HttpAnswer& answer) {
+  ObjectFacts facts = facts_of(answer);
+  if (!facts.commit.empty()) keeps_numbers_ = true;
+  return facts;
+}
+
 std::optional<ObjectFacts> Bucket::head(const std::string& key, double most_s) {
   HttpRequest request;
   request.method = "HEAD";
@@ -292,8 +298,7 @@ std::optional<ObjectFacts> Bucket::head(const std::string& key, double most_s) {
   if (answer.status == 404) {
     return std::nullopt;
   }
-  ObjectFacts facts = facts_of(answer);
-  if (!facts.commit.empty()) keeps_numbers_ = true;
+  ObjectFacts facts = facts_in(answer);
   if (!bytes_in(answer)) {
     facts.bytes = length_by_range(key, most_s);
   }
@@ -325,8 +330,7 @@ std::size_t Bucket::get(const std::string& key, std::uint64_t offset, std::span<
   request.range = std::to_string(offset) + "-" + std::to_string(offset + into.size() - 1);
   const HttpAnswer answer = send({.what = "read", .key = key, .most_s = most_s}, request);
   if (facts != nullptr) {
-    *facts = facts_of(answer);
-    if (!facts->commit.empty()) keeps_numbers_ = true;
+    *facts = facts_in(answer);
   }
   if (answer.status == 416) {
     return 0;

@@ -34,7 +34,7 @@ struct ObjectFacts {
   std::uint64_t bytes = 0;
   std::string etag;
   std::int64_t modified_ns = 0;  ///< as the writer said, or else when the store got it
-  std::string commit;            ///< of a manifest: the random number of its commit
+  std::string commit;            ///< the random number of its put, of some objects
   std::int64_t age_s = 0;        ///< by the clock of the store alone
 };
 
@@ -64,11 +64,6 @@ struct Listing {
   std::string next;                  ///< token of the next page; empty: this is the last one
 };
 
-struct UploadedPart {
-  int number = 0;
-  std::string etag;
-};
-
 class Bucket {
  public:
   /// `path`: as the user named it, for messages.
@@ -93,16 +88,6 @@ class Bucket {
   Listing list(const std::string& prefix, bool by_folder, const std::string& token = {},
                int most = 1000);
 
-  /// `commit`: a random number that goes with the object.
-  std::string begin_upload(const std::string& key, const std::string& commit);
-  UploadedPart upload_part(const std::string& key, const std::string& upload, int number,
-                           std::span<const std::byte> bytes);
-  /// `made`: what is there then.
-  void end_upload(const std::string& key, const std::string& upload,
-                  std::span<const UploadedPart> parts, const ObjectFacts& made);
-  /// Within after_failure_s().
-  void abort_upload(const std::string& key, const std::string& upload) noexcept;
-
   /// From now on, while `clock` lives, what changes objects below `prefix` is sent only while the
   /// writer lease is held: a request that cannot be sent waits as one that failed, and is an Error
   /// locked once the lease is lost.
@@ -117,6 +102,8 @@ class Bucket {
   std::uint64_t requests() const noexcept { return requests_; }
 
  private:
+  friend class PartsUpload;  // whose calls are of this bucket
+
   struct Call {
     std::string what;  ///< for messages: "put", ...
     std::string key;
@@ -132,6 +119,8 @@ class Bucket {
   double limit_s(const Call& call) const { return std::min(options_.timeout_s, call.most_s); }
   /// While a request that failed is tried again.
   class Wait;
+  /// Notes whether the store keeps numbers, too.
+  ObjectFacts facts_in(const HttpAnswer& answer);
   std::string etag_of_put(const std::string& key, const PutExtras& extras);
   std::uint64_t length_by_range(const std::string& key, double most_s);
   HttpAnswer send(const Call& call, HttpRequest request);

@@ -51,6 +51,7 @@ std::vector<std::string> Leftovers::among(std::span<const std::string> keys) {
 }
 
 void Leftovers::forget() {
+  may_be_any_ = true;
   const std::lock_guard lock(mutex_);
   folders_.clear();
 }

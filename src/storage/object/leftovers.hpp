@@ -4,6 +4,7 @@
 // Invariant: one that is there is among them; it is returned once.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -22,8 +23,11 @@ class Leftovers {
 
   /// Those of `keys` that may be there. Any thread, as forget().
   std::vector<std::string> among(std::span<const std::string> keys);
+  /// There are none.
+  void note_none() { may_be_any_ = false; }
   /// A commit failed: there may be others.
   void forget();
+  bool may_be_any() const { return may_be_any_; }
 
  private:
   /// The objects in a folder; empty: they are too many to be listed for so few.
@@ -31,6 +35,7 @@ class Leftovers {
   Known listed(const std::string& folder, std::size_t wanted);
 
   Bucket& bucket_;
+  std::atomic<bool> may_be_any_ = true;
   std::mutex mutex_;
   std::map<std::string, Known> folders_;
 };

@@ -254,7 +254,6 @@ std::unique_ptr<File> ObjectStorage::open_unseen(const std::string& path) {
 void ObjectStorage::discard() {
   uploads_.discard();
   leftovers_.forget();
-  may_have_leftovers_ = true;
 }
 
 /// What was read first is what the next commit goes on from.

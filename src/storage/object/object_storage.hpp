@@ -53,8 +53,8 @@ class ObjectStorage final : public Storage, public WholeFiles {
   std::unique_ptr<File> open_unseen(const std::string& path) override;
   void finish() override { uploads_.finish(); }
   void discard() override;
-  void note_empty() override { may_have_leftovers_ = false; }
-  bool may_have_leftovers() const override { return may_have_leftovers_; }
+  void note_empty() override { leftovers_.note_none(); }
+  bool may_have_leftovers() const override { return leftovers_.may_be_any(); }
   void remove_all(std::span<const std::string> paths) override;
   /// Of all objects below the folder `path`, by a listing.
   std::uint64_t bytes_below(const std::string& path);
@@ -81,7 +81,6 @@ class ObjectStorage final : public Storage, public WholeFiles {
   std::mutex mutex_;
   std::map<std::string, Version> versions_;  ///< of manifests
   bool has_conditions_ = true;
-  std::atomic<bool> may_have_leftovers_ = true;
 };
 
 struct LeaseTimes {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sluice/error.hpp"
+#include "storage/object/parts_upload.hpp"
 
 namespace sluice::storage {
 
@@ -43,7 +44,7 @@ void send_object(Bucket& bucket, const std::string& key, std::span<const std::by
   ObjectFacts made;
   made.bytes = bytes.size();
   made.commit = random_text();
-  const std::string upload = bucket.begin_upload(key, made.commit);
+  PartsUpload upload(bucket, key, std::move(made));
   try {
     const std::size_t count = (bytes.size() + part_bytes - 1) / part_bytes;
     std::vector<UploadedPart> parts(count);
@@ -51,12 +52,11 @@ void send_object(Bucket& bucket, const std::string& key, std::span<const std::by
     workers.for_each(count, [&](std::size_t i) {
       const std::size_t begin = i * part_bytes;
       const std::size_t length = std::min<std::size_t>(part_bytes, bytes.size() - begin);
-      parts[i] =
-          bucket.upload_part(key, upload, static_cast<int>(i) + 1, bytes.subspan(begin, length));
+      parts[i] = upload.put(static_cast<int>(i) + 1, bytes.subspan(begin, length));
     });
-    bucket.end_upload(key, upload, parts, made);
+    upload.end(parts);
   } catch (...) {
-    bucket.abort_upload(key, upload);
+    upload.abort();
     throw;
   }
 }
