@@ -77,7 +77,7 @@ void RowReader::read_rows(const RowsRequest& request, const Wanted& which) {
   const InputVariable& variable = file_.view[which.variable];
   const model::Definition& d = variable.definition;
   const Dims& shape = which.region.count;
-  exec::RowSource source{d.name, shape[0], shape.without_front().volume() * d.type.bytes, 1, {}};
+  exec::RowSource source{d.name, shape[0], shape.without_front().volume() * d.type.bytes};
   if (variable.number_in_set) {
     source.read = [&](std::uint64_t first, std::uint64_t count, std::span<std::byte> out) {
       const Box rows = rows_of(which.region, first, count);

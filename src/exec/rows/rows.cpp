@@ -95,17 +95,21 @@ class Answers {
     for (std::size_t i = 0; i < asked_.size(); ++i) {
       parcels_[i].bytes.resize(asked_[i].size() * source_.row_bytes);
     }
-    constexpr std::uint64_t window_bytes = 4U << 20;
-    const std::uint64_t window =
-        source_.put ? source_.tile_rows
-                    : std::max<std::uint64_t>(
-                          1, window_bytes / std::max<std::size_t>(1, source_.row_bytes));
     while (const auto first = smallest()) {
-      answer(*first, source_.put ? (*first / window + 1) * window : *first + window);
+      answer(*first, end_of_window(*first));
     }
   }
 
  private:
+  /// What is read at once from `first` on: to the end of its tiles, or 4 MiB.
+  std::uint64_t end_of_window(std::uint64_t first) const {
+    if (source_.put) {
+      return (first / source_.tile_rows + 1) * source_.tile_rows;
+    }
+    constexpr std::uint64_t window_bytes = 4U << 20;
+    return first +
+           std::max<std::uint64_t>(1, window_bytes / std::max<std::size_t>(1, source_.row_bytes));
+  }
   std::optional<std::uint64_t> smallest() const {
     std::optional<std::uint64_t> least;
     for (std::size_t i = 0; i < asked_.size(); ++i) {

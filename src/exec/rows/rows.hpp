@@ -59,10 +59,10 @@ struct RowSource {
   /// This many rows, aligned to a multiple of this, are one rank's.
   std::uint64_t rows_together = 1;
   /// `read(first, count, out)` reads dense rows, on the rank that owns them.
-  std::function<void(std::uint64_t, std::uint64_t, std::span<std::byte>)> read;
+  std::function<void(std::uint64_t, std::uint64_t, std::span<std::byte>)> read = {};
   /// Set instead of `read` for rows in tiles that are costly to read, `tile_rows` high:
   /// `put(first, count, runs)` fills the runs that are requested of rows of one row of tiles.
-  std::function<void(std::uint64_t, std::uint64_t, const RowRuns&)> put;
+  std::function<void(std::uint64_t, std::uint64_t, const RowRuns&)> put = {};
   std::uint64_t tile_rows = 1;
 };
 
