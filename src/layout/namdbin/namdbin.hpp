@@ -38,17 +38,14 @@ class NamdbinPlanner final : public Planner {
   const char* format() const override { return "namdbin"; }
   const std::vector<model::Definition>& known() const override { return definitions_; }
   std::uint64_t steps() const override { return 0; }
-  std::uint64_t committed_end() const override { return is_committed_ ? end() : 0; }
+  std::uint64_t committed_end() const override { return in_file().has_header ? end() : 0; }
   void define(const model::Definition& definition) override;
   CommitPlan plan_commit(const CommitRequest& request) override;
   void drop_steps(std::uint64_t, std::int64_t) override {}
   void make_all() override;
   MetadataUpdate seal() override;
   void planned() override;
-  void committed() override {
-    history_.commit();
-    is_committed_ = true;
-  }
+  void committed() override { history_.commit(); }
   void abandon() override;
 
  private:
@@ -59,8 +56,12 @@ class NamdbinPlanner final : public Planner {
   std::vector<model::Definition> definitions_;  ///< none or one
   bool is_placed_ = false;
   bool must_fill_ = false;  ///< no rank put it: the last commit fills it
-  bool is_committed_ = false;
-  CommitHistory<bool> history_;  ///< is_placed_
+  struct State {
+    bool placed = false;
+    bool has_header = false;
+  };
+  const State& in_file() const { return history_.committed(); }
+  CommitHistory<State> history_;
 };
 
 class NamdbinCatalog final : public Catalog {

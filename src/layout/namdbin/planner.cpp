@@ -76,14 +76,14 @@ MetadataUpdate NamdbinPlanner::seal() {
   std::memcpy(bytes.data(), &atoms, sizeof atoms);
   update.root.push_back({0, std::move(bytes)});
   update.end = end();
-  update.is_atomic = is_committed_;  // the number of atoms
+  update.is_atomic = in_file().has_header;  // the number of atoms
   return update;
 }
 
-void NamdbinPlanner::planned() { history_.plan(is_placed_); }
+void NamdbinPlanner::planned() { history_.plan({is_placed_, true}); }
 
 void NamdbinPlanner::abandon() {
-  is_placed_ = history_.abandon();
+  is_placed_ = history_.abandon().placed;
   must_fill_ = false;
 }
 
