@@ -49,7 +49,7 @@ std::unique_ptr<Output> open_output(exec::Transport& transport, storage::Storage
                                                                     // format
   }
   if (opening != Opening::append && place.names_folder) {
-    layout::require_folder_format(given_path, options);
+    layout::require_folder_format(given_path, layout::format_of(given_path, options));
   }
   bool has_parts = options.keep_last != 0 || options.split_steps != 0 || options.split_bytes != 0;
   if (opening == Opening::append) {

@@ -25,10 +25,11 @@ class NewFile {
   NewFile(exec::Transport& transport, storage::Storage& storage, const std::string& path,
           const Options& options)
       : transport_(transport), storage_(storage), path_(agreed_path(transport, storage, path)) {
-    format_ = options.format == "auto" ? layout::format_of(path, options).option : options.format;
-    is_folder_ = layout::format_of(path, options).is_store();
+    const layout::Format& format = layout::format_of(path, options);
+    format_ = format.option;
+    is_folder_ = format.is_store();
     exec::on_root(transport_, [&] {
-      if (names_folder(path)) layout::require_folder_format(path, options);
+      if (names_folder(path)) layout::require_folder_format(path, format);
       if (storage_.exists(path_)) {
         throw Error(Code::exists, path_ + ": exists already: choose another name");
       }

@@ -209,12 +209,11 @@ const Format& format_of(const std::string& path, const Options& options) {
   return *format;
 }
 
-void require_folder_format(const std::string& path, const Options& options) {
-  const Format& format = format_of(path, options);
+void require_folder_format(const std::string& path, const Format& format) {
   if (!format.is_store()) {
     throw Error(Code::bad_name,
                 path + ": the name ends in \"/\", as that of a folder, and format " +
-                    format.option + " writes a file: leave the \"/\" out, or set " + "format zarr");
+                    format.option + " writes a file: leave the \"/\" out, or set format zarr");
   }
 }
 

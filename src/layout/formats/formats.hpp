@@ -39,8 +39,8 @@ const Format* format_of_ending(const std::string& path);
 /// unsupported if it has no such layout.
 const Format& format_of(const std::string& path, const Options& options);
 /// For a name that ends in a slash, as those of folders do: Error bad_name if the format writes a
-/// file. Other errors as of format_of().
-void require_folder_format(const std::string& path, const Options& options);
+/// file.
+void require_folder_format(const std::string& path, const Format& format);
 /// The row of that name; Error internal if there is none.
 const Format& format_named(const std::string& name);
 /// The format of an existing file, by its first bytes. Error format if it is unknown, or not the
