@@ -138,7 +138,6 @@ void write_segments(const std::vector<storage::Segment>& segments, model::ByteWr
     out.put(segment.length);
     out.put(segment.file_bytes);
     out.put(segment.name);
-    out.put(segment.is_folder);
   }
 }
 
@@ -149,7 +148,6 @@ std::vector<storage::Segment> read_segments(model::ByteReader& in) {
     segment.length = in.get<std::uint64_t>();
     segment.file_bytes = in.get<std::uint64_t>();
     segment.name = in.get_string();
-    segment.is_folder = in.get<bool>();
   }
   return segments;
 }

@@ -43,7 +43,6 @@ struct Segment {
   std::uint64_t length = 0;      ///< 0: the object must not exist
   std::uint64_t file_bytes = 0;  ///< the object's size before anything is written
   std::string name;              ///< below the store's folder
-  bool is_folder = false;        ///< all objects in this folder, which must not exist
 };
 
 /// What a store has in addition to bytes: a folder of objects with one range of addresses

@@ -91,18 +91,13 @@ void begin_whole(Storage& storage, WholeFiles& whole, const std::string& path,
 }
 
 /// The same as make_objects() where objects are made by who writes them.
-void clear_objects(Storage& storage, WholeFiles& whole, const std::string& path,
-                   std::span<const Segment> segments) {
+void clear_objects(WholeFiles& whole, const std::string& path, std::span<const Segment> segments) {
   if (!whole.may_have_leftovers()) {
     return;
   }
   std::vector<std::string> removed;
   for (const Segment& segment : segments) {
-    if (segment.is_folder) {
-      storage.remove_folder(object_path(path, segment.name));
-    } else {
-      removed.push_back(object_path(path, segment.name));
-    }
+    removed.push_back(object_path(path, segment.name));
   }
   whole.remove_all(removed);
 }
@@ -168,7 +163,7 @@ void forget_replaced(Storage& storage, const std::string& path, bool synced) {
 
 void make_objects(Storage& storage, const std::string& path, std::span<const Segment> segments) {
   if (WholeFiles* const whole = storage.whole_files(path)) {
-    clear_objects(storage, *whole, path, segments);
+    clear_objects(*whole, path, segments);
     return;
   }
   if (!segments.empty()) {
@@ -180,13 +175,6 @@ void make_objects(Storage& storage, const std::string& path, std::span<const Seg
     const std::string folder = folder_of(object);
     if (segment.length != 0 && folders.insert(folder).second) {
       storage.make_folder(folder);
-    }
-    if (segment.is_folder) {
-      if (storage.exists(object)) {
-        storage.remove_folder(object);
-        storage.sync_directory(object);
-      }
-      continue;
     }
     if (storage.exists(object)) {
       storage.remove(object);  // left by a step that was not committed

@@ -41,6 +41,9 @@ std::optional<std::uint64_t> step_of_object(const std::string& name) {
 void PlannedArrays::add(const Definition& definition) {
   definitions_.push_back(definition);
   made_.push_back({});
+  if (!has_earlier_) {
+    made_.back().left.emplace();  // the store's folder was empty when the store was begun
+  }
 }
 
 std::uint64_t PlannedArrays::tiles_of(std::uint32_t variable) const {
@@ -64,11 +67,16 @@ void PlannedArrays::make(std::uint32_t variable, const Tiling& tiling) {
   if (made.exists) {
     return;
   }
+  require_place(definitions_[variable].name);
   made.tiling = tiling.is_regular() ? Tiling(at_least_one(tiling.tile())) : tiling;
   made.exists = true;
-  made.left.emplace();  // the folder is cleared
   made.shard_rows = 0;
-  folders_to_clear_.insert(definitions_[variable].name);
+  if (!made.left) {
+    for (const auto& [step, names] : objects_from(variable, 0)) {
+      uncommitted_.insert(uncommitted_.end(), names.begin(), names.end());
+    }
+    made.left.emplace();
+  }
   if (tiling.is_regular() && tiles_of(variable) > 1 && !whole_objects_) {
     const std::uint64_t rows = grid_of(definitions_[variable].shape, made.tiling)[0];
     const std::uint64_t shards = std::max<std::uint64_t>(1, std::min(rows, writers_));
@@ -173,25 +181,51 @@ void PlannedArrays::find_data(std::uint32_t variable) {
   }
 }
 
+bool PlannedArrays::is_hidden(const std::string& node) {
+  return has_earlier_ && known_nodes_.count(node) == 0 &&
+         file_.object_bytes(node + "/" + document_name).has_value();
+}
+
+/// With a new array the documents of the groups around it are written too.
+void PlannedArrays::require_place(const std::string& name) {
+  for (std::size_t at = name.size(); at != std::string::npos; at = name.rfind('/', at - 1)) {
+    const std::string node = name.substr(0, at);
+    if (is_hidden(node)) {
+      throw Error(Code::exists,
+                  file_.path() + ": " + name + ": another program has a node at " + node +
+                      " that the root of the store does not list: use another name, or let "
+                      "zarr.consolidate_metadata() of zarr-python list it");
+    }
+  }
+}
+
+std::map<std::uint64_t, std::vector<std::string>> PlannedArrays::objects_from(
+    std::uint32_t variable, std::uint64_t first) {
+  const Definition& d = definitions_[variable];
+  std::vector<std::string> names;
+  try {
+    names = file_.names_in(d.name);
+  } catch (const Error& e) {
+    if (e.code() != Code::not_found) {
+      throw;  // else nothing is there: not even the folder
+    }
+  }
+  const bool is_scalar = d.shape.empty() && !d.stepped;
+  std::map<std::uint64_t, std::vector<std::string>> objects;
+  for (const std::string& name : names) {
+    const std::optional<std::uint64_t> of =
+        is_scalar && name == "c" ? std::optional(std::uint64_t{0}) : step_of_object(name);
+    if (of && *of >= first) {
+      objects[*of].push_back(d.name + "/" + name);
+    }
+  }
+  return objects;
+}
+
 std::vector<std::string> PlannedArrays::left_of(std::uint32_t variable, std::uint64_t step) {
   Made& made = made_[variable];
-  const std::string& folder = definitions_[variable].name;
   if (!made.left) {
-    std::vector<std::string> names;
-    try {
-      names = file_.names_in(folder);
-    } catch (const Error& e) {
-      if (e.code() != Code::not_found) {
-        throw;  // else nothing is left: not even the folder is there
-      }
-    }
-    made.left.emplace();
-    for (const std::string& name : names) {
-      const std::optional<std::uint64_t> of = step_of_object(name);
-      if (of && *of >= step) {
-        (*made.left)[*of].push_back(folder + "/" + name);
-      }
-    }
+    made.left = objects_from(variable, step);
   }
   auto found = made.left->extract(step);
   return found.empty() ? std::vector<std::string>{} : std::move(found.mapped());

@@ -4,8 +4,10 @@
 // A step of a variable is one object, or as many shards as ranks write, along the slowest
 // dimension; the index of a shard stands in front. In a rectilinear grid every chunk is an object.
 //
-// Invariant: the objects of a step that never came to be are known, or looked up, before the next
-// one of its number, which may leave them out.
+// Invariants: the objects of a step that never came to be are known, or looked up, before the next
+// one of its number, which may leave them out. Where an array is made, nothing is removed but
+// objects with names as Sluice gives them, and no node of another program is written over, listed
+// by the root or not.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +32,7 @@ class PlannedArrays {
     bool exists = false;
     bool has_data = false;  ///< fixed: it cannot be written again
     bool is_ours = true;    ///< else another program made it, and nothing is written to it
-    /// Objects of steps that never came to be, by step; empty: they are not known.
+    /// Objects of steps that never came to be, by step; nothing: they are not known.
     std::optional<std::map<std::uint64_t, std::vector<std::string>>> left;
   };
   /// What a commit changes, by variable.
@@ -45,13 +47,19 @@ class PlannedArrays {
   const std::vector<model::Definition>& definitions() const noexcept { return definitions_; }
   const Made& made(std::uint32_t variable) const { return made_.at(variable); }
   void add(const model::Definition& definition);
+  /// The store was there before: what lies in the folders of arrays to be made is not known.
+  void note_earlier() noexcept { has_earlier_ = true; }
+  /// The document of this node is Sluice's, or listed by the root.
+  void note_node(const std::string& node) { known_nodes_.insert(node); }
   /// Adds one that is in the store. Error unsupported where nothing can be appended to it.
   void load(const Stored& stored, bool is_ours);
-  /// Gives it its tiles, unless it has them.
+  /// Gives it its tiles, unless it has them. Error exists where another program has a node there.
   void make(std::uint32_t variable, const Tiling& tiling);
   void set_has_data(std::uint32_t variable) { made_.at(variable).has_data = true; }
-  /// Of what make() made since the last call: nothing in them is of the store.
-  std::set<std::string> take_folders_to_clear() { return std::exchange(folders_to_clear_, {}); }
+  /// Has another program made a node that the root does not list?
+  bool is_hidden(const std::string& node);
+  /// The objects in the folders of what make() made since the last call: they belong to no commit.
+  std::vector<std::string> take_uncommitted() { return std::exchange(uncommitted_, {}); }
 
   /// The document of an array, in a store of so many steps.
   Array array_of(std::uint32_t variable, std::uint64_t steps) const;
@@ -71,13 +79,19 @@ class PlannedArrays {
 
  private:
   void find_data(std::uint32_t variable);
+  void require_place(const std::string& name);
+  /// The objects in the folder of a variable by their step, or first index, from `first` on.
+  std::map<std::uint64_t, std::vector<std::string>> objects_from(std::uint32_t variable,
+                                                                 std::uint64_t first);
 
   storage::File& file_;
   const bool whole_objects_;
   const std::uint64_t writers_;
   std::vector<model::Definition> definitions_;
   std::vector<Made> made_;
-  std::set<std::string> folders_to_clear_;
+  std::set<std::string> known_nodes_;
+  std::vector<std::string> uncommitted_;
+  bool has_earlier_ = false;
 };
 
 }  // namespace sluice::layout::zarr

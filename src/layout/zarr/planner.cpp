@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <set>
 #include <string_view>
 #include <unordered_set>
@@ -30,6 +29,12 @@ constexpr std::uint64_t page_bytes = 4096;
 constexpr std::uint64_t fewest_checksum_words = 512;
 /// A variable with more objects a step has those that are to be removed looked up, not guessed.
 constexpr std::uint64_t most_guessed_objects = 1024;
+
+/// The node that a document is of; "" is the root.
+std::string node_of(const std::string& document) {
+  const std::size_t slash = document.rfind('/');
+  return slash == std::string::npos ? std::string() : document.substr(0, slash);
+}
 
 }  // namespace
 
@@ -65,13 +70,15 @@ void ZarrPlanner::load() {
   state_.checksum_chunks = manifest.checksum_chunks;
   state_.has_time = manifest.has_time;
   kept_ = manifest.kept;
+  arrays_.note_earlier();
   for (const Stored& stored : manifest.arrays) {
     arrays_.load(stored, kept_.documents.count(stored.definition.name) == 0);
     add_fill_attribute(stored.definition);
   }
   for (auto& [name, text] : documents_of(this->manifest())) {
-    if (name.size() > std::strlen(document_name) &&
-        kept_.documents.count(name.substr(0, name.size() - std::strlen(document_name) - 1)) != 0) {
+    const std::string node = node_of(name);
+    arrays_.note_node(node);
+    if (kept_.documents.count(node) != 0) {
       untouched_.emplace(name, text);
     }
   }
@@ -208,7 +215,7 @@ void ZarrPlanner::forget_untouched(std::uint64_t step, std::vector<storage::Segm
     const std::uint64_t shards = arrays_.shards_of(v);
     if (shards <= most_guessed_objects) {
       for (std::uint64_t shard = kept; shard < shards; ++shard) {
-        objects.push_back({0, 0, 0, arrays_.object_of(v, shard, step), false});
+        objects.push_back({0, 0, 0, arrays_.object_of(v, shard, step)});
       }
       continue;
     }
@@ -218,10 +225,19 @@ void ZarrPlanner::forget_untouched(std::uint64_t step, std::vector<storage::Segm
     }
     for (const std::string& name : arrays_.left_of(v, step)) {
       if (written.count(name) == 0) {
-        objects.push_back({0, 0, 0, name, false});
+        objects.push_back({0, 0, 0, name});
       }
     }
   }
+}
+
+/// May the array of the times have its name?
+bool ZarrPlanner::is_time_free() {
+  if (!is_time_free_) {
+    is_time_free_ = kept_.documents.count(time_name) == 0 && !arrays_.is_hidden(time_name);
+  }
+  return *is_time_free_ && std::none_of(known().begin(), known().end(),
+                                        [](const auto& d) { return takes_time(d.name); });
 }
 
 CommitPlan ZarrPlanner::plan_commit(const CommitRequest& request) {
@@ -254,18 +270,15 @@ CommitPlan ZarrPlanner::plan_commit(const CommitRequest& request) {
     row.step = step;
     row.rows_proof = proof_of_rows(known(), request.touched);
     ++state_.steps;
-    const bool is_name_free = kept_.documents.count(time_name) == 0 &&
-                              std::none_of(known().begin(), known().end(),
-                                           [](const auto& d) { return takes_time(d.name); });
-    state_.has_time = state_.has_time || (is_name_free && !std::isnan(request.time));
+    state_.has_time = state_.has_time || (!std::isnan(request.time) && is_time_free());
     forget_untouched(step, plan.objects);
   }
   if (request.checksum_words != 0) {
     plan.checksums = place_checksums(request.checksum_words, row);
   }
   rows_.add(row);
-  for (const std::string& folder : arrays_.take_folders_to_clear()) {
-    plan.objects.insert(plan.objects.begin(), storage::Segment{0, 0, 0, folder, true});
+  for (const std::string& object : arrays_.take_uncommitted()) {
+    plan.objects.push_back({0, 0, 0, object});
   }
   plan.objects.insert(plan.objects.end(), objects_.begin(), objects_.end());
   plan.set_space(known());
@@ -392,6 +405,7 @@ MetadataUpdate ZarrPlanner::seal() {
     std::string& written = written_[name];
     if (written != text) {
       written = text;
+      arrays_.note_node(node_of(name));
       update.after.push_back({name, model::bytes_of(text)});
     }
   }

@@ -87,6 +87,7 @@ class ZarrPlanner final : public Planner {
   State state() const;
   std::uint64_t take(std::uint64_t bytes);
   void make_untouched();
+  bool is_time_free();
   Planned plan_shards(const Touched& touched, std::uint64_t step);
   Placement place(const Planned& planned) const;
   Placement place_checksums(std::uint64_t words, CommitRow& row);
@@ -106,9 +107,10 @@ class ZarrPlanner final : public Planner {
   std::vector<Planned> planned_;
   std::vector<storage::Segment> objects_;  ///< of the commit under way
   bool makes_all_ = false;
-  Documents written_;    ///< as they are in the store, or on their way
-  Kept kept_;            ///< what another program put into the store
-  Documents untouched_;  ///< of its nodes
+  std::optional<bool> is_time_free_;  ///< of other programs; nothing: not looked up
+  Documents written_;                 ///< as they are in the store, or on their way
+  Kept kept_;                         ///< what another program put into the store
+  Documents untouched_;               ///< of its nodes
 };
 
 }  // namespace sluice::layout::zarr
