@@ -4,7 +4,9 @@
 #include "layout/formats/stores.hpp"
 #include "layout/icechunk/envelope.hpp"
 #include "layout/icechunk/flat.hpp"
+#include "layout/icechunk/history.hpp"
 #include "layout/icechunk/metadata.hpp"
+#include "layout/icechunk/repository.hpp"
 #include "layout/icechunk/view.hpp"
 #include "layout/local_files.hpp"
 #include "support/faulty_storage.hpp"
@@ -110,6 +112,124 @@ TEST(Icechunk, SmallNodesAndChunksAreRead) {
 }
 
 // What could not be read is not remembered as nothing.
+/// A repository without files: what each snapshot wrote, and the last one as it is read.
+class Repositories {
+ public:
+  void put(const std::string& node, std::vector<std::uint32_t> index) {
+    const std::string sizes = index.size() == 1 ? "[1]" : "[1,1]";
+    history.set_document(node, R"({"node_type":"array","shape":)" + sizes +
+                                   R"(,"chunk_grid":{"configuration":{"chunk_shape":)" + sizes +
+                                   "}}}");
+    ChunkRef ref;
+    ref.index = std::move(index);
+    ref.chunk = new_object_id();
+    ref.length = 8;
+    expected_[node][ref.index] = *ref.chunk;
+    history.set_chunk(node, std::move(ref), read());
+  }
+  void drop(const std::string& node, std::uint32_t first) {
+    history.drop_chunks(node, first, read());
+    std::erase_if(expected_[node], [&](const auto& chunk) { return chunk.first.at(0) >= first; });
+  }
+  /// The bytes of its metadata.
+  std::size_t seal() {
+    std::size_t bytes = 0;
+    for (const layout::Document& document : history.seal("step", 1)) {
+      bytes += document.bytes.size();
+      if (document.name.starts_with("manifests/")) {
+        const Manifest manifest = decode_manifest(document.bytes, document.name);
+        manifests_[manifest.id] = manifest;
+      } else if (document.name.starts_with("snapshots/")) {
+        snapshot = decode_snapshot(document.bytes, document.name);
+      }
+    }
+    return bytes;
+  }
+  /// Every chunk is in one manifest of its node, and is the one written last.
+  void expect_all() const {
+    for (const Node& node : snapshot.nodes) {
+      std::map<std::vector<std::uint32_t>, ObjectId> found;
+      for (const ManifestRef& ref : node.manifests) {
+        for (const auto& [index, chunk] : refs_in(node, ref)) {
+          EXPECT_TRUE(is_inside(index, ref.extents)) << node.path;
+          EXPECT_TRUE(found.emplace(index, *chunk.chunk).second) << node.path << ": twice";
+        }
+      }
+      EXPECT_TRUE(found == expected_.at(node.path.substr(1))) << node.path;
+    }
+  }
+  History::ReadRefs read() const {
+    return [this](const Node& node, const ManifestRef& ref) { return refs_in(node, ref); };
+  }
+
+  History history;
+  Snapshot snapshot;
+
+ private:
+  Refs refs_in(const Node& node, const ManifestRef& ref) const {
+    Refs refs;
+    for (const ArrayRefs& array : manifests_.at(ref.id).arrays) {
+      for (const ChunkRef& chunk : array.refs) {
+        if (array.node == node.id) {
+          refs.emplace(chunk.index, chunk);
+        }
+      }
+    }
+    return refs;
+  }
+
+  std::map<ObjectId, Manifest> manifests_;
+  std::map<std::string, std::map<std::vector<std::uint32_t>, ObjectId>> expected_;
+};
+
+void put_step(Repositories& repository, std::uint32_t step, std::uint32_t variables) {
+  for (std::uint32_t v = 0; v < variables; ++v) {
+    repository.put("v" + std::to_string(v), {step});
+  }
+  repository.put("log", {step / 4, 0});
+}
+
+TEST(Icechunk, MetadataOfAStepDoNotGrowWithTheSteps) {
+  for (const auto& [variables, steps] : {std::pair{1U, 4800U}, std::pair{40U, 1000U}}) {
+    Repositories repository;
+    std::size_t early = 0;
+    std::size_t late = 0;
+    for (std::uint32_t step = 0; step < steps; ++step) {
+      put_step(repository, step, variables);
+      const std::size_t bytes = repository.seal();
+      (step < steps / 4 ? early : late) += bytes;
+    }
+    EXPECT_LT(late / 3, early + early / 3) << variables;
+    for (const Node& node : repository.snapshot.nodes) {
+      EXPECT_LE(node.manifests.size(), steps / 60) << node.path;
+    }
+    repository.expect_all();
+  }
+}
+
+TEST(Icechunk, ChunksInManifestsThatStayAreWrittenAgain) {
+  Repositories repository;
+  for (std::uint32_t step = 0; step < 2000; ++step) {
+    put_step(repository, step, 2);
+    repository.seal();
+    if (step % 701 == 700) {
+      // A new run: what it knows is what the snapshot says.
+      repository.history = History(repository.snapshot);
+      for (const char* node : {"v0", "v1"}) {
+        repository.drop(node, step - 650);
+      }
+      repository.drop("log", (step - 650 + 3) / 4);
+      repository.seal();
+      repository.expect_all();
+      for (std::uint32_t again = step - 650; again <= step; ++again) {
+        put_step(repository, again, 2);
+        repository.seal();
+      }
+      repository.expect_all();
+    }
+  }
+}
+
 TEST(Icechunk, AManifestAndAChunkThatCouldNotBeReadAreReadAgain) {
   LocalFiles files;
   files.run(1, [&](exec::Transport& transport) {

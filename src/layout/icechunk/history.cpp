@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "layout/icechunk/repository.hpp"
 #include "layout/zarr/metadata.hpp"
 #include "sluice/error.hpp"
 
@@ -9,10 +10,12 @@ namespace sluice::layout::icechunk {
 
 namespace {
 
-/// Of a manifest that is written anew with every snapshot.
-constexpr std::uint32_t most_tail_refs = 1024;
+/// The tail is long when it has so many chunks, and so many for each of its nodes: where there are
+/// many nodes, short manifests would make the lists of them in the snapshots long.
+constexpr std::size_t most_tail_refs = 1024;
+constexpr std::size_t most_tail_refs_a_node = 64;
 
-std::vector<Range> extents_of(const std::map<std::vector<std::uint32_t>, ChunkRef>& refs) {
+std::vector<Range> extents_of(const Refs& refs) {
   std::vector<Range> extents;
   for (const auto& [index, ref] : refs) {
     extents.resize(index.size(), {~0U, 0});
@@ -45,21 +48,36 @@ void take_grid(Node& node) {
   }
 }
 
+ArrayRefs refs_of(const Node& node, const Refs& refs) {
+  ArrayRefs array;
+  array.node = node.id;
+  for (const auto& [index, ref] : refs) {
+    array.refs.push_back(ref);
+  }
+  return array;
+}
+
+/// Adds the file of a manifest, whose arrays are in any order.
+ManifestFile write(Manifest manifest, std::vector<Document>& documents) {
+  manifest.id = new_object_id();
+  std::sort(manifest.arrays.begin(), manifest.arrays.end(),
+            [](const ArrayRefs& a, const ArrayRefs& b) { return a.node < b.node; });
+  documents.push_back({manifest_name(manifest.id), encode(manifest)});
+  ManifestFile file{manifest.id, documents.back().bytes.size(), 0};
+  for (const ArrayRefs& array : manifest.arrays) {
+    file.refs += static_cast<std::uint32_t>(array.refs.size());
+  }
+  return file;
+}
+
 }  // namespace
 
-History::History(Repository& repository, const std::set<std::string>& rewritten)
-    : snapshot_(repository.snapshot().id) {
-  for (const ManifestFile& file : repository.snapshot().files) {
+History::History(const Snapshot& snapshot) : snapshot_(snapshot.id) {
+  for (const ManifestFile& file : snapshot.files) {
     files_[file.id] = file;
   }
-  for (const Node& node : repository.snapshot().nodes) {
-    State& state = nodes_[node.path.substr(1)];
-    state.node = node;
-    state.rewrites = rewritten.count(node.path.substr(1)) != 0;
-    if (state.rewrites) {
-      state.tail = repository.chunks(node);
-      state.node.manifests.clear();
-    }
+  for (const Node& node : snapshot.nodes) {
+    nodes_[node.path.substr(1)].node = node;
   }
 }
 
@@ -83,16 +101,22 @@ void History::set_document(const std::string& node, std::string document) {
   changes_.updated.insert(node);
 }
 
-void History::set_chunk(const std::string& node, ChunkRef ref, bool rewrites) {
+void History::set_chunk(const std::string& node, ChunkRef ref, const ReadRefs& read) {
   State& state = state_of(node);
-  state.rewrites = rewrites;
+  std::vector<ManifestRef>& manifests = state.node.manifests;
+  const auto holding =
+      std::find_if(manifests.begin(), manifests.end(),
+                   [&](const ManifestRef& kept) { return is_inside(ref.index, kept.extents); });
+  if (holding != manifests.end()) {
+    state.tail.merge(read(state.node, *holding));
+    manifests.erase(holding);
+  }
   changes_.chunks[node].insert(ref.index);
   auto index = ref.index;
   state.tail[std::move(index)] = std::move(ref);
 }
 
-void History::drop_chunks(const std::string& node, std::uint32_t first,
-                          const std::function<Manifest(const ObjectId&)>& manifest_of) {
+void History::drop_chunks(const std::string& node, std::uint32_t first, const ReadRefs& read) {
   const auto found = nodes_.find(node);
   if (found == nodes_.end()) {
     return;
@@ -103,15 +127,7 @@ void History::drop_chunks(const std::string& node, std::uint32_t first,
     if (ref.extents.empty() || ref.extents[0].second <= first) {
       kept.push_back(ref);
     } else if (ref.extents[0].first < first) {
-      tail_ = {};  // it no longer has all that the tail has
-      for (const ArrayRefs& array : manifest_of(ref.id).arrays) {
-        for (const ChunkRef& chunk : array.refs) {
-          if (array.node == state.node.id && !chunk.index.empty() &&
-              chunk.index[0] >= ref.extents[0].first) {
-            state.tail.emplace(chunk.index, chunk);
-          }
-        }
-      }
+      state.tail.merge(read(state.node, ref));
     }
   }
   state.node.manifests = std::move(kept);
@@ -124,54 +140,41 @@ void History::drop_chunks(const std::string& node, std::uint32_t first,
   }
 }
 
-void History::keep_tail() {
-  if (tail_.refs == 0) {
-    return;
+bool History::is_tail_long() const {
+  std::size_t refs = 0;
+  std::size_t nodes = 0;
+  for (const auto& [name, state] : nodes_) {
+    refs += state.tail.size();
+    nodes += state.tail.empty() ? 0 : 1;
   }
-  bool is_used = false;
+  return refs >= std::max(most_tail_refs, nodes * most_tail_refs_a_node);
+}
+
+void History::keep_unchanged(std::vector<Document>& documents) {
+  std::vector<std::pair<Node*, Refs>> kept;
+  Manifest manifest;
   for (auto& [name, state] : nodes_) {
-    std::map<std::vector<std::uint32_t>, ChunkRef> fresh;
-    const auto changed = changes_.chunks.find(name);
-    if (state.rewrites) {
-      continue;
-    }
-    if (changed != changes_.chunks.end()) {
-      for (const auto& index : changed->second) {
-        auto moved = state.tail.extract(index);
-        if (!moved.empty()) {
-          fresh.insert(std::move(moved));
-        }
+    Refs changed;
+    const auto changes = changes_.chunks.find(name);
+    if (changes != changes_.chunks.end()) {
+      for (const auto& index : changes->second) {
+        changed.insert(state.tail.extract(index));
       }
     }
     if (!state.tail.empty()) {
-      state.node.manifests.push_back({tail_.id, extents_of(state.tail)});
-      is_used = true;
+      manifest.arrays.push_back(refs_of(state.node, state.tail));
+      kept.emplace_back(&state.node, std::move(state.tail));
     }
-    state.tail = std::move(fresh);
+    state.tail = std::move(changed);
   }
-  if (is_used) {
-    files_[tail_.id] = tail_;
+  if (kept.empty()) {
+    return;
   }
-  tail_ = {};
-}
-
-Manifest History::tail_manifest() const {
-  Manifest manifest;
-  manifest.id = new_object_id();
-  for (const auto& [name, state] : nodes_) {
-    if (state.tail.empty()) {
-      continue;
-    }
-    ArrayRefs array;
-    array.node = state.node.id;
-    for (const auto& [index, ref] : state.tail) {
-      array.refs.push_back(ref);
-    }
-    manifest.arrays.push_back(std::move(array));
+  const ManifestFile file = write(std::move(manifest), documents);
+  files_[file.id] = file;
+  for (const auto& [node, refs] : kept) {
+    node->manifests.push_back({file.id, extents_of(refs)});
   }
-  std::sort(manifest.arrays.begin(), manifest.arrays.end(),
-            [](const ArrayRefs& a, const ArrayRefs& b) { return a.node < b.node; });
-  return manifest;
 }
 
 TransactionLog History::log_of(const ObjectId& id) const {
@@ -199,30 +202,30 @@ TransactionLog History::log_of(const ObjectId& id) const {
 }
 
 std::vector<Document> History::seal(const std::string& message, std::uint64_t written_us) {
-  if (tail_.refs >= most_tail_refs) {
-    keep_tail();
-  }
   std::vector<Document> documents;
+  if (is_tail_long()) {
+    keep_unchanged(documents);
+  }
   Snapshot snapshot;
   snapshot.id = new_object_id();
   snapshot.parent = snapshot_;
   snapshot.written_us = written_us;
   snapshot.message = message;
-  const Manifest manifest = tail_manifest();
-  tail_ = {};
-  if (!manifest.arrays.empty()) {
-    documents.push_back({manifest_name(manifest.id), encode(manifest)});
-    tail_.id = manifest.id;
-    tail_.bytes = documents.back().bytes.size();
-    for (const ArrayRefs& array : manifest.arrays) {
-      tail_.refs += static_cast<std::uint32_t>(array.refs.size());
+  Manifest manifest;
+  for (const auto& [name, state] : nodes_) {
+    if (!state.tail.empty()) {
+      manifest.arrays.push_back(refs_of(state.node, state.tail));
     }
+  }
+  ManifestFile tail;
+  if (!manifest.arrays.empty()) {
+    tail = write(std::move(manifest), documents);
   }
   std::set<ObjectId> used;
   for (const auto& [name, state] : nodes_) {
     snapshot.nodes.push_back(state.node);
     if (!state.tail.empty()) {
-      snapshot.nodes.back().manifests.push_back({tail_.id, extents_of(state.tail)});
+      snapshot.nodes.back().manifests.push_back({tail.id, extents_of(state.tail)});
     }
     for (const ManifestRef& ref : snapshot.nodes.back().manifests) {
       used.insert(ref.id);
@@ -232,7 +235,7 @@ std::vector<Document> History::seal(const std::string& message, std::uint64_t wr
             [](const Node& a, const Node& b) { return a.path < b.path; });
   for (const ObjectId& id : used) {
     const auto known = files_.find(id);
-    snapshot.files.push_back(known != files_.end() ? known->second : tail_);
+    snapshot.files.push_back(known != files_.end() ? known->second : tail);
   }
   documents.push_back({log_name(snapshot.id), encode(log_of(snapshot.id))});
   documents.push_back({snapshot_name(snapshot.id), encode(snapshot)});

@@ -5,6 +5,7 @@
 // the file can hold.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,6 +28,8 @@ struct ChunkRef {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
 };
+/// By index.
+using Refs = std::map<std::vector<std::uint32_t>, ChunkRef>;
 struct ArrayRefs {
   NodeId node{};
   std::vector<ChunkRef> refs;  ///< ascending by index

@@ -74,13 +74,7 @@ std::unique_ptr<IcechunkPlanner> IcechunkPlanner::append(storage::File& file,
   std::unique_ptr<IcechunkPlanner> planner(new IcechunkPlanner(file, options));
   View& view = planner->view_.emplace(file, options.branch);
   planner->zarr_ = zarr::ZarrPlanner::append(view, options);
-  std::set<std::string> rewritten;
-  for (const Node& node : view.repository().snapshot().nodes) {
-    if (rewrites(node.path.substr(1))) {
-      rewritten.insert(node.path.substr(1));
-    }
-  }
-  planner->state_ = {History(view.repository(), rewritten), view.repository().ref(), true};
+  planner->state_ = {History(view.repository().snapshot()), view.repository().ref(), true};
   planner->history_.begin(planner->state_);
   planner->find_untagged();
   return planner;
@@ -113,8 +107,10 @@ Refusals IcechunkPlanner::refusals() const {
 
 void IcechunkPlanner::define(const model::Definition& definition) { zarr_->define(definition); }
 
-bool IcechunkPlanner::rewrites(const std::string& node) {
-  return node == zarr::commits_name || node == time_name;
+History::ReadRefs IcechunkPlanner::read_refs() {
+  return [this](const Node& node, const ManifestRef& ref) {
+    return Repository::chunks_in(file_, node, ref);
+  };
 }
 
 storage::Segment IcechunkPlanner::in_file(storage::Segment object) {
@@ -155,14 +151,13 @@ CommitPlan IcechunkPlanner::plan_commit(const CommitRequest& request) {
 void IcechunkPlanner::drop_steps(std::uint64_t steps, std::int64_t modified_ns) {
   zarr_->drop_steps(steps, modified_ns);
   const auto first = static_cast<std::uint32_t>(steps);
-  const auto manifest_of = [this](const ObjectId& id) { return Repository::manifest(file_, id); };
   for (const model::Definition& d : zarr_->known()) {
     if (d.stepped) {
-      state_.history.drop_chunks(d.name, first, manifest_of);
+      state_.history.drop_chunks(d.name, first, read_refs());
     }
   }
   const std::uint64_t objects = (steps + zarr::rows_per_object - 1) / zarr::rows_per_object;
-  state_.history.drop_chunks(time_name, static_cast<std::uint32_t>(objects), manifest_of);
+  state_.history.drop_chunks(time_name, static_cast<std::uint32_t>(objects), read_refs());
   modified_ns_ = modified_ns;
   message_ = "without the steps from " + std::to_string(steps) + " on";
 }
@@ -174,7 +169,7 @@ void IcechunkPlanner::take_chunk(const std::string& object, const ObjectId& id,
   ref.index = index;
   ref.chunk = id;
   ref.length = bytes;
-  state_.history.set_chunk(node, std::move(ref), rewrites(node));
+  state_.history.set_chunk(node, std::move(ref), read_refs());
 }
 
 void IcechunkPlanner::take_documents(const MetadataUpdate& sealed) {

@@ -59,7 +59,7 @@ class IcechunkPlanner final : public Planner {
 
   IcechunkPlanner(storage::File& file, const PlannerOptions& options);
   /// Is it an array whose chunks are written again and again?
-  static bool rewrites(const std::string& node);
+  History::ReadRefs read_refs();
   storage::Segment in_file(storage::Segment object);
   void take_chunk(const std::string& object, const ObjectId& id, std::uint64_t bytes);
   void take_documents(const MetadataUpdate& sealed);

@@ -36,6 +36,8 @@ std::optional<ObjectId> snapshot_in(std::span<const std::byte> ref) {
   return is_ref ? object_id_of(json["snapshot"].get_ref<const std::string&>()) : std::nullopt;
 }
 
+}  // namespace
+
 bool is_inside(const std::vector<std::uint32_t>& index, const std::vector<Range>& extents) {
   for (std::size_t d = 0; d < index.size(); ++d) {
     if (index[d] < extents[d].first || index[d] >= extents[d].second) {
@@ -44,8 +46,6 @@ bool is_inside(const std::vector<std::uint32_t>& index, const std::vector<Range>
   }
   return true;
 }
-
-}  // namespace
 
 std::string ref_name(const std::string& branch) { return "refs/branch." + branch + "/ref.json"; }
 std::string tag_name(const std::string& tag) { return "refs/tag." + tag + "/ref.json"; }
@@ -126,7 +126,32 @@ Manifest Repository::manifest(storage::File& store, const ObjectId& id) {
   return decode_manifest(file, what);
 }
 
-const Repository::Refs& Repository::chunks(const Node& node) {
+void Repository::add(const storage::File& store, const Node& node, const ManifestRef& ref,
+                     const Manifest& manifest, Refs& chunks) {
+  for (const ArrayRefs& array : manifest.arrays) {
+    for (const ChunkRef& chunk : array.refs) {
+      if (array.node != node.id) {
+        break;
+      }
+      if (chunk.index.size() != node.shape.size()) {
+        throw Error(Code::damaged, store.path() + "/" + manifest_name(ref.id) + ": " +
+                                       model::quoted(node.path) + ": a chunk of " +
+                                       std::to_string(chunk.index.size()) + " dimensions");
+      }
+      if (is_inside(chunk.index, ref.extents)) {
+        chunks.emplace(chunk.index, chunk);
+      }
+    }
+  }
+}
+
+Refs Repository::chunks_in(storage::File& store, const Node& node, const ManifestRef& ref) {
+  Refs chunks;
+  add(store, node, ref, manifest(store, ref.id), chunks);
+  return chunks;
+}
+
+const Refs& Repository::chunks(const Node& node) {
   if (const auto known = chunks_.find(node.id); known != chunks_.end()) {
     return known->second;
   }
@@ -136,21 +161,7 @@ const Repository::Refs& Repository::chunks(const Node& node) {
     if (known == manifests_.end()) {
       known = manifests_.emplace(ref.id, manifest(store_, ref.id)).first;
     }
-    for (const ArrayRefs& array : known->second.arrays) {
-      for (const ChunkRef& chunk : array.refs) {
-        if (array.node != node.id) {
-          break;
-        }
-        if (chunk.index.size() != node.shape.size()) {
-          throw Error(Code::damaged, store_.path() + "/" + manifest_name(ref.id) + ": " +
-                                         model::quoted(node.path) + ": a chunk of " +
-                                         std::to_string(chunk.index.size()) + " dimensions");
-        }
-        if (is_inside(chunk.index, ref.extents)) {
-          chunks.emplace(chunk.index, chunk);
-        }
-      }
-    }
+    add(store_, node, ref, known->second, chunks);
   }
   return chunks_.emplace(node.id, std::move(chunks)).first->second;  // known once all succeeded
 }

@@ -27,6 +27,9 @@ std::string chunk_name(const ObjectId& id);
 /// The text of a ref that leads to a snapshot.
 std::string ref_text(const ObjectId& id);
 
+/// Is a chunk of this index inside these extents, of the same rank?
+bool is_inside(const std::vector<std::uint32_t>& index, const std::vector<Range>& extents);
+
 /// Is the store a repository, opened at a ref or a snapshot?
 bool is_repository(storage::File& store);
 
@@ -42,12 +45,17 @@ class Repository {
   const std::vector<std::byte>& ref() const noexcept { return ref_; }
   /// Nothing where there is no such node. Paths here have no slash in front: "" is the root.
   const Node* find(const std::string& path) const;
-  using Refs = std::map<std::vector<std::uint32_t>, ChunkRef>;
   /// The chunks of a node.
   const Refs& chunks(const Node& node);
-  static Manifest manifest(storage::File& store, const ObjectId& id);
+  /// Those in one of its manifests.
+  static Refs chunks_in(storage::File& store, const Node& node, const ManifestRef& ref);
 
  private:
+  static Manifest manifest(storage::File& store, const ObjectId& id);
+  /// Adds the chunks in a manifest of a node. Error damaged.
+  static void add(const storage::File& store, const Node& node, const ManifestRef& ref,
+                  const Manifest& manifest, Refs& chunks);
+
   storage::File& store_;
   std::vector<std::byte> ref_;
   Snapshot snapshot_;
