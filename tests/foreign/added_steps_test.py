@@ -215,3 +215,24 @@ def test_rows_of_a_dataset_of_h5py_are_no_steps(tmp_path):
         numpy.testing.assert_array_equal(file["events"][...], rows)
     with h5py.File(path) as file:
         numpy.testing.assert_array_equal(file["events"][...], rows)
+
+
+def test_dimensions_of_groups_keep_their_variables(tmp_path):
+    """A new dimension of ours takes a number, and those of groups are numbered after it."""
+    path = tmp_path / "groups.nc"
+    write(path)
+    with netCDF4.Dataset(path, "a") as file:
+        group = file.createGroup("post")
+        for name, size in (("b", 3), ("n", 2)):
+            group.createDimension(name, size)
+        for name, dimensions, shape in (("b", ("b", "n"), (3, 2)), ("w", ("n", "b"), (2, 3))):
+            group.createVariable(name, "f8", dimensions)[:] = numpy.arange(6.0).reshape(shape)
+    with sluice.open(path, "a") as out, out.step(time=3.0):
+        for name in NAMES:
+            out.put(name, numpy.full(4, 4.0))
+        out.put("late", numpy.arange(5.0), dimensions=["y"])
+    with netCDF4.Dataset(path) as file:
+        assert file["post/b"].dimensions == ("b", "n")
+        assert file["post/w"].dimensions == ("n", "b")
+        assert file["late"].dimensions == ("time", "y")
+        assert file["post/w"][:].tolist() == [[0, 1, 2], [3, 4, 5]]

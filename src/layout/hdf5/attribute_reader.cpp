@@ -7,6 +7,7 @@
 #include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/dataset_facts.hpp"
 #include "layout/hdf5/fill.hpp"
+#include "layout/hdf5/netcdf_attributes.hpp"
 #include "layout/hdf5/scales.hpp"
 #include "layout/hdf5/types.hpp"
 #include "layout/openpmd/attributes.hpp"

@@ -14,6 +14,7 @@
 #include "layout/hdf5/elements.hpp"
 #include "layout/hdf5/links.hpp"
 #include "layout/hdf5/log.hpp"
+#include "layout/hdf5/netcdf_attributes.hpp"
 #include "layout/hdf5/references.hpp"
 #include "layout/hdf5/scales.hpp"
 #include "layout/hdf5/step_groups.hpp"

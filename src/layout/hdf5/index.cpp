@@ -13,6 +13,7 @@
 #include "layout/hdf5/driver.hpp"
 #include "layout/hdf5/file_contents.hpp"
 #include "layout/hdf5/links.hpp"
+#include "layout/hdf5/netcdf_attributes.hpp"
 #include "layout/hdf5/part_identity.hpp"
 #include "layout/hdf5/scales.hpp"
 #include "layout/hdf5/types.hpp"

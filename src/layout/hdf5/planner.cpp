@@ -9,6 +9,7 @@
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/contents.hpp"
 #include "layout/hdf5/file_contents.hpp"
+#include "layout/hdf5/netcdf_attributes.hpp"
 #include "layout/rounding.hpp"
 
 namespace sluice::layout::hdf5 {

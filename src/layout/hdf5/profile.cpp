@@ -6,6 +6,7 @@
 #include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/fill.hpp"
 #include "layout/hdf5/log.hpp"
+#include "layout/hdf5/netcdf_attributes.hpp"
 #include "layout/hdf5/openpmd_attributes.hpp"
 #include "layout/hdf5/scales.hpp"
 #include "layout/hdf5/types.hpp"

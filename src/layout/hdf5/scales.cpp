@@ -9,6 +9,7 @@
 #include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/log.hpp"
+#include "layout/hdf5/netcdf_attributes.hpp"
 #include "layout/hdf5/types.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -28,20 +29,6 @@ bool is_in_group(const std::string& path) { return path.find('/') != std::string
 
 /// The attribute with the scales of a dataset's dimensions.
 constexpr const char* list_name = "DIMENSION_LIST";
-
-Handle netcdf_text_type(std::size_t bytes, H5T_cset_t characters) {
-  Handle type = own(H5Tcopy(H5T_C_S1), "text type");
-  check(H5Tset_size(type.get(), std::max<std::size_t>(1, bytes)), "text type");
-  check(H5Tset_cset(type.get(), characters), "text type");
-  return type;
-}
-
-/// Terminated by NUL, as the dimension scale specification and netCDF require.
-void put_terminated(hid_t owner, const std::string& name, const std::string& text) {
-  const Handle type = netcdf_text_type(text.size() + 1, H5T_CSET_ASCII);
-  const Handle space = dataspace({});
-  write_in_space(owner, name, type.get(), space.get(), text.c_str());
-}
 
 Handle list_type() { return own(H5Tvlen_create(H5T_STD_REF_OBJ), "DIMENSION_LIST"); }
 
@@ -155,8 +142,8 @@ void Scales::enter(hid_t dataset, const std::string& path, const std::string& ti
   scale.id = new_id(path);
   scale.use = use_of(dataset, path);
   scale.is_plain = title.rfind(plain_title, 0) == 0;
-  put_terminated(dataset, "CLASS", "DIMENSION_SCALE");
-  put_terminated(dataset, "NAME", title);
+  write_terminated_text(dataset, "CLASS", "DIMENSION_SCALE");
+  write_terminated_text(dataset, "NAME", title);
   const Handle space = dataspace({});
   write_in_space(dataset, id_name, H5T_NATIVE_INT, space.get(), &scale.id);
 }
@@ -242,10 +229,42 @@ void Scales::remove(hid_t file, const std::string& path) {
   check(H5Ldelete(file, path.c_str(), H5P_DEFAULT), path);
 }
 
+namespace {
+
+/// Variables of netCDF say by number which dimensions they have: they follow the dimensions.
+void renumber_coordinates(hid_t file, const std::map<std::int32_t, std::int32_t>& new_numbers) {
+  for (const std::string& path : dataset_paths(file)) {
+    const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
+    const auto value = read_attribute(dataset.get(), coordinates_name);
+    if (!value) {
+      continue;
+    }
+    const auto* one = std::get_if<std::int32_t>(&*value);
+    const auto* several = std::get_if<std::vector<std::int32_t>>(&*value);
+    auto numbers = one != nullptr       ? std::vector{*one}
+                   : several != nullptr ? *several
+                                        : std::vector<std::int32_t>{};
+    bool is_changed = false;
+    for (std::int32_t& number : numbers) {
+      if (const auto found = new_numbers.find(number); found != new_numbers.end()) {
+        number = found->second;
+        is_changed = true;
+      }
+    }
+    if (is_changed) {
+      const Handle space = dataspace({numbers.size()});
+      write_in_space(dataset.get(), coordinates_name, H5T_NATIVE_INT, space.get(), numbers.data());
+    }
+  }
+}
+
+}  // namespace
+
 void Scales::seal(hid_t file) {
   // Numbers without gaps, which nccopy needs: those that the root group has left.
   const Handle scalar = dataspace({});
   int next = 0;
+  std::map<std::int32_t, std::int32_t> new_numbers;
   for (auto& [path, scale] : scales_) {
     if (!is_in_group(path)) {
       continue;
@@ -255,10 +274,16 @@ void Scales::seal(hid_t file) {
     }
     if (scale.id != next) {
       const Handle dataset = own(H5Dopen2(file, path.c_str(), H5P_DEFAULT), path);
+      if (scale.id != no_id) {
+        new_numbers.emplace(scale.id, next);
+      }
       scale.id = next;
       write_in_space(dataset.get(), id_name, H5T_NATIVE_INT, scalar.get(), &scale.id);
     }
     ++next;
+  }
+  if (!new_numbers.empty()) {
+    renumber_coordinates(file, new_numbers);
   }
   const Handle type(reference_type());
   for (auto& [path, scale] : scales_) {
@@ -422,54 +447,6 @@ netcdf4::Use use_of(hid_t dataset, const std::string& path) {
   check(H5Sget_simple_extent_dims(space.get(), &extent, &limit), path);
   const bool is_unlimited = limit == H5S_UNLIMITED;
   return {path, is_unlimited ? 0 : extent, is_unlimited};
-}
-
-void write_netcdf_attribute(hid_t owner, const std::string& name,
-                            const model::AttributeValue& value) {
-  if (const auto* flag = std::get_if<bool>(&value)) {
-    const Handle space = dataspace({});
-    const std::int8_t byte = *flag ? 1 : 0;
-    write_in_space(owner, name, H5T_STD_I8LE, space.get(), &byte);
-    return;
-  }
-  if (const auto* byte = std::get_if<std::int8_t>(&value)) {
-    write_attribute(owner, name, std::vector<std::int8_t>{*byte});  // else read as a boolean
-    return;
-  }
-  const auto* text = std::get_if<std::string>(&value);
-  if (text == nullptr) {
-    write_attribute(owner, name, value);
-    return;
-  }
-  const Handle type = netcdf_text_type(text->size(), H5T_CSET_UTF8);
-  if (text->find('\0') != std::string::npos) {
-    check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), name);  // else it would end there
-  }
-  const bool is_empty = text->empty();
-  const Handle space = is_empty ? own(H5Screate(H5S_NULL), name) : dataspace({});
-  write_in_space(owner, name, type.get(), space.get(), is_empty ? nullptr : text->data());
-}
-
-bool is_flag(hid_t owner, const std::string& name) {
-  if (name == "_FillValue") {
-    return false;
-  }
-  const Handle attribute = own(H5Aopen(owner, name.c_str(), H5P_DEFAULT), "attribute " + name);
-  const Handle type = own(H5Aget_type(attribute.get()), "attribute " + name);
-  const Handle space = own(H5Aget_space(attribute.get()), "attribute " + name);
-  return is_yes(H5Tequal(type.get(), H5T_STD_I8LE), "attribute " + name) &&
-         H5Sget_simple_extent_type(space.get()) == H5S_SCALAR;
-}
-
-void write_netcdf_properties(hid_t file) {
-  unsigned major = 0;
-  unsigned minor = 0;
-  unsigned release = 0;
-  check(H5get_libversion(&major, &minor, &release), "version of libhdf5");
-  put_terminated(file, "_NCProperties",
-                 "version=2,sluice=" + std::to_string(format_major) + "." +
-                     std::to_string(format_minor) + ",hdf5=" + std::to_string(major) + "." +
-                     std::to_string(minor) + "." + std::to_string(release));
 }
 
 }  // namespace sluice::layout::hdf5

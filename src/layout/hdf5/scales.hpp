@@ -120,13 +120,4 @@ bool is_plain_scale(hid_t dataset);
 /// The dimension of the scale `dataset` at `path`; an unlimited one has no size of its own.
 netcdf4::Use use_of(hid_t dataset, const std::string& path);
 
-/// As write_attribute, in the types that netCDF has: text as characters, a boolean as a byte.
-void write_netcdf_attribute(hid_t owner, const std::string& name,
-                            const model::AttributeValue& value);
-/// Is it a boolean as written by write_netcdf_attribute? Sluice has no other attributes of one
-/// byte.
-bool is_flag(hid_t owner, const std::string& name);
-/// The attribute in the root group by which netCDF identifies the writer of a file.
-void write_netcdf_properties(hid_t file);
-
 }  // namespace sluice::layout::hdf5
