@@ -10,6 +10,38 @@
 
 namespace sluice::cli {
 
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A store may be written meanwhile: what is gone when it is looked at has no bytes.
+std::uint64_t bytes_in_folder(const std::string& path) {
+  const auto is_there = [](const std::string& name, std::error_code problem) {
+    if (problem && problem != std::errc::no_such_file_or_directory) {
+      throw Error(Code::io, name + ": cannot tell its size: " + problem.message());
+    }
+    return !problem;
+  };
+  std::error_code problem;
+  std::uint64_t bytes = 0;
+  fs::directory_iterator at(path, problem);
+  while (is_there(path, problem) && at != fs::directory_iterator()) {
+    const std::string name = at->path().string();
+    std::error_code gone;
+    const fs::file_type type = at->symlink_status(gone).type();
+    if (type == fs::file_type::directory) {
+      bytes += bytes_in_folder(name);
+    } else if (is_there(name, gone) && at->is_regular_file(gone)) {
+      const std::uint64_t size = at->file_size(gone);
+      bytes += is_there(name, gone) ? size : 0;
+    }
+    at.increment(problem);
+  }
+  return bytes;
+}
+
+}  // namespace
+
 Stored open_stored(storage::Storage& storage, const std::string& path,
                    const std::function<void(Catalog&)>& look) {
   std::unique_ptr<Catalog> catalog;
@@ -44,11 +76,7 @@ std::uint64_t bytes_on_disk(storage::Storage& storage, const std::string& path) 
   if (const auto listed = storage::bytes_of_objects(storage, path)) {
     return *listed;
   }
-  std::uint64_t bytes = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
-    bytes += entry.is_regular_file() ? entry.file_size() : 0;
-  }
-  return bytes;
+  return bytes_in_folder(path);
 }
 
 }  // namespace sluice::cli

@@ -3,6 +3,8 @@
 import glob
 import json
 import os
+import subprocess
+import sys
 import unittest
 
 import h5py
@@ -11,6 +13,19 @@ import numpy
 import zarr
 
 from command import BAD_INPUT, FINE, new_path, path, said, sluice
+
+
+COMES_AND_GOES = """
+import os, sys
+while True:
+    names = [os.path.join(sys.argv[1], f"c.{i}.new") for i in range(300)]
+    for name in names:
+        open(name, "w").close()
+    os.makedirs(os.path.join(sys.argv[1], "folder/of"), exist_ok=True)
+    for name in names:
+        os.remove(name)
+    os.removedirs(os.path.join(sys.argv[1], "folder/of"))
+"""
 
 
 def foreign():
@@ -153,6 +168,23 @@ class Ls(unittest.TestCase):
         self.assertEqual(particles["rows"], [0, 5, 10, 15])
         self.assertEqual((particles["shape"], particles["bytes"]), ([15, 2], 30 * 16))
         self.assertRegex(sluice("ls", "varying.h5").stdout, r"particles +float64 +0\.\.15 x 2 ")
+
+    def test_a_store_that_is_being_written(self):
+        """Objects come and go while the sizes of all are added up."""
+        store = new_path(".zarr")
+        group = zarr.open_group(store, mode="w")
+        group.create_array("x", data=numpy.arange(4.0))
+        zarr.consolidate_metadata(store)
+        writer = subprocess.Popen(
+            [sys.executable, "-c", COMES_AND_GOES, os.path.join(store, "x")])
+        try:
+            for _ in range(40):
+                result = sluice("ls", store, "--json")
+                self.assertEqual((result.returncode, result.stderr), (FINE, ""))
+                self.assertGreater(json.loads(result.stdout)["bytes"], 0)
+        finally:
+            writer.kill()
+            writer.wait()
 
     def test_numbers_as_small_as_they_can_be(self):
         target = new_path()
