@@ -367,6 +367,33 @@ class Convert(unittest.TestCase):
             self.assertEqual((result.returncode, len(said(result))), (code, 1), result.stderr)
             self.assertEqual(numpy.load(target).tolist(), [1, 1, 1])
 
+    def test_times_that_a_format_does_not_hold_are_listed(self):
+        with h5py.File(path("spins.h5")) as file:
+            expected = file["observables/energy"][...]
+        for options, code in (((), DIFFERS), (("--drop",), FINE)):
+            target = new_path(".npy")
+            result = sluice("convert", "spins.h5", target, "--variables", "observables/energy",
+                            "--json", *options)
+            self.assertEqual(result.returncode, code, result.stderr)
+            self.assertIn("the times of the steps (format npy holds none)",
+                          json.loads(result.stdout)["left_out"])
+            numpy.testing.assert_array_equal(numpy.load(target), expected)
+
+    def test_a_name_that_no_file_has_does_not_fail_the_others(self):
+        source = new_path()
+        long = "x" * 256
+        with h5py.File(source, "w") as file:
+            file["kept"], file[long], file["g/.."] = numpy.arange(3.0), numpy.ones(3), 1.0
+            file["kept"].dims[0].label = long
+        for ending in (".zarr", ".nc", ".h5"):
+            target = new_path(ending)
+            result = sluice("convert", source, target, "--json")
+            self.assertEqual(result.returncode, DIFFERS, result.stderr)
+            left = [one.split()[0] for one in json.loads(result.stdout)["left_out"]]
+            self.assertEqual(left, ["g/..", long])
+            told = sluice("dump", target, "kept").stdout
+            self.assertEqual(told.split()[-3:], ["[0.0", "1.0", "2.0]"])
+
     def test_one_step_tells_its_time(self):
         source = copy("spins.h5")
         with h5py.File(source, "a") as file:

@@ -184,15 +184,16 @@ class Converter {
   /// Can a format for any variables hold this one? Otherwise it is listed.
   bool is_holdable(model::Definition definition) {
     const layout::Format& format = output_->format();
-    if (!format.many || format.has_grammar) {
+    if ((!format.many || format.has_grammar) && model::is_name(definition.name)) {
       return true;  // what it can hold depends on all variables together
     }
     definition.dimensions.clear();
     try {
+      model::check_name(definition.name);
       layout::check_definition(format, definition);
       return true;
     } catch (const Error& e) {
-      if (e.code() != Code::unsupported) {
+      if (e.code() != Code::unsupported && e.code() != Code::bad_name) {
         throw;
       }
       refusal_ = refusal_ ? refusal_ : e;
@@ -358,7 +359,7 @@ class Converter {
 
   void put_step(std::uint64_t new_step) {
     const std::uint64_t step = chosen_.source(new_step);
-    output_->begin_step(input_.time(step));
+    output_->begin_step(time_in_copy(input_.time(step), output_->format(), left_out_));
     for (const Planned& planned : planned_) {
       const model::Definition& d = definition(planned);
       if (!d.stepped) {
@@ -381,7 +382,7 @@ class Converter {
       const layout::Format& old_format = layout::format_named(catalog.format()).reader();
       const layout::Format& format = output_->format();
       const bool is_alike = &format.reader() == &old_format;
-      out.put(is_alike && format.carry != nullptr &&
+      out.put(is_alike && format.carry != nullptr && SourceNames::are_valid(catalog) &&
               (format.may_carry == nullptr || format.may_carry(catalog)));
       if (is_alike) {
         growing_ = catalog.growing();

@@ -2,6 +2,7 @@
 // which differ from those that programs show.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "layout/catalog.hpp"
 #include "model/bytes.hpp"
+#include "model/name.hpp"
 
 namespace sluice::commit {
 
@@ -37,6 +39,17 @@ class SourceNames {
       out.put(shown);
       out.put(name);
     }
+  }
+
+  /// May a file of Sluice have all names of the catalog?
+  static bool are_valid(layout::Catalog& catalog) {
+    const auto& variables = catalog.variables();
+    const auto attributes = catalog.attributes();
+    return std::all_of(variables.begin(), variables.end(),
+                       [](const auto& v) { return model::is_name(v.definition.name); }) &&
+           std::all_of(attributes.begin(), attributes.end(), [](const auto& attribute) {
+             return attribute.owner.empty() || model::is_name(attribute.owner);
+           });
   }
 
   /// Is the variable a further name of another one?

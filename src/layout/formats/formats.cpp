@@ -419,7 +419,9 @@ bool Definitions::accept(const model::Definition& definition) const {
   } catch (const Error&) {
     return false;
   }
-  return true;
+  const auto& dimensions = definition.dimensions;
+  return model::is_name(definition.name) &&
+         std::all_of(dimensions.begin(), dimensions.end(), model::is_name);
 }
 
 void check_definition(const Format& format, const model::Definition& definition) {

@@ -77,7 +77,7 @@ class Definitions {
   explicit Definitions(const Format& format);
   /// Error if the format does not hold it beside those that were added.
   void check(const model::Definition& definition) const;
-  /// Does check() take it?
+  /// Does check() take it, and can its names be written?
   bool accept(const model::Definition& definition) const;
   void add(const model::Definition& definition);
   /// What was added is in the file now.
@@ -93,7 +93,7 @@ void check_definition(const Format& format, const model::Definition& definition)
 /// Can what a step of `shape` is cut into be read again?
 void check_tiles(const Format& format, const model::Definition& definition,
                  const model::Dims& shape, const Tiling& tiling);
-/// Does check_definition() take it?
+/// Does check_definition() take it, and can its names be written?
 bool accepts(const Format& format, const model::Definition& definition);
 /// Sets the tile of a variable if the format fixes it; after check_definition().
 void settle_tile(const Format& format, model::Definition& definition);
