@@ -225,7 +225,7 @@ StepStats stats_of(commit::Input& input, std::uint32_t variable, std::uint64_t s
     for_each_part(input, variable, step, all, [&](const Box&, const std::vector<double>& values) {
       for (const double value : values) {
         if (!std::isfinite(value)) {
-          ++stats.others;
+          ++(std::isinf(value) ? stats.infinite : stats.missing);
           continue;
         }
         ++stats.finite;

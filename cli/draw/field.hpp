@@ -14,7 +14,8 @@ namespace sluice::cli {
 /// Of the finite values of one step.
 struct StepStats {
   std::uint64_t finite = 0;
-  std::uint64_t others = 0;  ///< missing values, NaN and infinities
+  std::uint64_t missing = 0;  ///< values that stand for none, and NaN
+  std::uint64_t infinite = 0;
   double least = 0;
   double most = 0;
   double mean = 0;

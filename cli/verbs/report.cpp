@@ -252,12 +252,15 @@ class Report {
 
   static std::string table(const std::vector<std::pair<std::string, StepStats>>& rows) {
     const bool has_steps = !rows.front().first.empty();
+    const auto count = [](std::uint64_t values) {
+      return values == 0 ? "-" : std::to_string(values);
+    };
     std::string text =
         "<div class=\"scroll\"><table>\n" +
-        row({has_steps ? "Step" : "", "Least", "Mean", "Most", "Missing, NaN"}, "th");
+        row({has_steps ? "Step" : "", "Least", "Mean", "Most", "Missing, NaN", "Infinite"}, "th");
     for (const auto& [step, stats] : rows) {
       text += row({step, number(stats.least), number(stats.mean), number(stats.most),
-                   stats.others == 0 ? "-" : std::to_string(stats.others)});
+                   count(stats.missing), count(stats.infinite)});
     }
     return text + "</table></div>\n";
   }

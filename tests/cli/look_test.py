@@ -221,6 +221,14 @@ class Look(unittest.TestCase):
         text = self.report(target)
         self.assertEqual(len(re.findall(r"<td>1.15292e\+18</td><td>2</td>", text)), 2, text)
 
+    def test_infinities_are_told_from_missing_values(self):
+        target = new_path()
+        with h5py.File(target, "w") as file:
+            file["x"] = numpy.array([1.0, numpy.inf, numpy.nan, -numpy.inf, 2.0])
+        text = self.report(target)
+        self.assertIn("<th>Missing, NaN</th><th>Infinite</th>", text)
+        self.assertIn("<td>1</td><td>1.5</td><td>2</td><td>1</td><td>2</td>", text)
+
     def test_lines_stay_in_their_frame(self):
         target = new_path()
         line = numpy.full(1000, 0.5)
