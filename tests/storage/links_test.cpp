@@ -157,7 +157,7 @@ TEST_P(Links, ObjectsOfAStoreAreMadeInsideIt) {
   fs::create_directories(at("victim"));
   begin_store(*storage_, at("a.zarr"), "manifest.json", {"manifest.json"}, false);
   link("../victim", "a.zarr/x");
-  const std::vector<Segment> objects{{4096, 8, 8, "x/c/0", false}};
+  const std::vector<Segment> objects{{4096, 8, 8, "x/c/0"}};
   expect_refused(error_of([&] { make_objects(*storage_, at("a.zarr"), objects); }), at("a.zarr/x"));
   EXPECT_TRUE(fs::is_empty(at("victim")));
 }
