@@ -68,8 +68,8 @@ void measure(MPI_Comm comm, char** argv) {
   const Grid grid{std::strtoull(argv[3], nullptr, 10), std::strtoull(argv[4], nullptr, 10),
                   std::strtoull(argv[5], nullptr, 10)};
   Materials materials;
-  materials[1] = Material{17000, 0.3, false};
-  materials[2] = Material{9000, 0.3, false};
+  materials[1] = Material{17000, 0.3};
+  materials[2] = Material{9000, 0.3};
   Voxels voxels;
   const double text_in_s = timed(comm, [&] { voxels = load_text(comm, argv[1], grid, materials); });
   const double nc_in_s =
