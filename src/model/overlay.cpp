@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace sluice::model {
@@ -32,33 +33,35 @@ void Overlay::write(std::uint64_t offset, std::span<const std::byte> bytes) {
   }
   std::uint64_t from = offset;
   std::uint64_t to = end;
-  auto it = found;
-  std::vector<Runs::const_iterator> swallowed;
-  for (; it != runs_.end() && it->first < end; ++it) {
-    from = std::min(from, it->first);
-    to = std::max(to, it->first + it->second.size());
-    swallowed.push_back(it);
+  auto last = found;
+  std::uint64_t swallowed_bytes = 0;
+  for (; last != runs_.end() && last->first < end; ++last) {
+    from = std::min(from, last->first);
+    to = std::max(to, last->first + last->second.size());
+    swallowed_bytes += last->second.size();
   }
-  if (swallowed.empty()) {
+  if (found == last) {
     adopt(offset, {bytes.begin(), bytes.end()});
     return;
   }
   std::vector<std::byte> merged(to - from);
-  for (const auto& run : swallowed) {
+  for (auto run = found; run != last; ++run) {
     std::memcpy(merged.data() + (run->first - from), run->second.data(), run->second.size());
   }
   std::memcpy(merged.data() + (offset - from), bytes.data(), bytes.size());
-  for (const auto& run : swallowed) {
-    held_bytes_ -= run->second.size();
-    runs_.erase(run);
-  }
-  held_bytes_ += merged.size();
-  runs_.emplace(from, std::move(merged));
+  // From here on no memory is needed.
+  runs_.erase(std::next(found), last);
+  auto node = runs_.extract(found);
+  node.key() = from;
+  node.mapped() = std::move(merged);
+  held_bytes_ += node.mapped().size() - swallowed_bytes;
+  runs_.insert(last, std::move(node));
 }
 
 void Overlay::adopt(std::uint64_t offset, std::vector<std::byte> bytes) {
-  held_bytes_ += bytes.size();
+  const std::size_t count = bytes.size();
   runs_.emplace(offset, std::move(bytes));
+  held_bytes_ += count;
 }
 
 void Overlay::read_over(std::uint64_t offset, std::span<std::byte> bytes) const {

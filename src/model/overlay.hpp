@@ -18,6 +18,7 @@ class Overlay {
  public:
   using Runs = std::map<std::uint64_t, std::vector<std::byte>>;
 
+  /// Where memory is missing (std::bad_alloc) nothing has changed.
   void write(std::uint64_t offset, std::span<const std::byte> bytes);
   /// As a run of its own, where it touches none.
   void adopt(std::uint64_t offset, std::vector<std::byte> bytes);

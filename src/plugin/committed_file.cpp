@@ -1,6 +1,7 @@
 #include "plugin/committed_file.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "commit/publish/atomic_file.hpp"
@@ -97,22 +98,25 @@ void CommittedFile::write(std::uint64_t offset, std::span<const std::byte> bytes
   if (state_.poisoned) {
     require_sound();
   }
-  std::vector<std::byte> room;
-  if (signature_.is_held()) {
-    bytes = signature_.without(offset, bytes, room);
-  }
   state_.dirty = true;
   checksums_.before_change(file_.file(), offset, bytes.size());
   logical_end_ = std::max(logical_end_, offset + bytes.size());
   const std::uint64_t below =
       std::min<std::uint64_t>(bytes.size(), frontier_ - std::min(frontier_, offset));
   try {
+    std::vector<std::byte> room;
+    if (signature_.is_held()) {
+      bytes = signature_.without(offset, bytes, room);
+    }
     if (below != 0) {
       held_.write(offset, bytes.first(below));
     }
     if (below != bytes.size()) {
       write_through(offset + below, bytes.subspan(below));
     }
+  } catch (const std::bad_alloc&) {
+    lost_.note(offset, bytes.size());
+    throw no_memory_error(path_, offset, bytes.size());
   } catch (...) {
     lost_.note(offset, bytes.size());
     throw;

@@ -12,6 +12,10 @@ void FreshRanges::add(std::uint64_t offset, std::span<const std::byte> bytes) {
   if (!is_known_ || bytes.empty()) {
     return;
   }
+  if (!is_kept_) {
+    add_untold();
+    return;
+  }
   const auto next = ranges_.lower_bound(offset);
   const bool is_same =
       next != ranges_.end() && next->first == offset && next->second.length == bytes.size();
@@ -19,11 +23,15 @@ void FreshRanges::add(std::uint64_t offset, std::span<const std::byte> bytes) {
   const bool meets_last =
       next != ranges_.begin() && std::prev(next)->first + std::prev(next)->second.length > offset;
   if ((meets_next && !is_same) || meets_last || ranges_.size() >= most_ranges) {
-    ranges_.clear();
-    is_known_ = false;
+    add_untold();
     return;
   }
   ranges_[offset] = {bytes.size(), codec::checksum(bytes)};
+}
+
+void FreshRanges::add_untold() noexcept {
+  ranges_.clear();
+  is_known_ = false;
 }
 
 void FreshRanges::clear() {

@@ -9,7 +9,9 @@
 namespace sluice::plugin {
 
 GuardedFile::GuardedFile(storage::Storage& storage, const Settings& settings)
-    : storage_(storage), settings_(settings) {}
+    : storage_(storage),
+      settings_(settings),
+      fresh_(settings.durability == Settings::Durability::step) {}
 
 void GuardedFile::take(std::unique_ptr<storage::File> file) {
   file_ = std::move(file);
@@ -23,9 +25,7 @@ storage::File& GuardedFile::changing() {
 
 void GuardedFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
   changing().write(offset, bytes);
-  if (settings_.durability == Settings::Durability::step) {
-    fresh_.add(offset, bytes);
-  }
+  fresh_.add(offset, bytes);
 }
 
 void GuardedFile::write_held(const HeldWrites& held, std::uint64_t from) {
@@ -102,6 +102,11 @@ void GuardedFile::lift_guard() noexcept {
 }
 
 void GuardedFile::change(commit::JournalRuns& runs, bool synced, bool guarded) {
+  if (!synced) {
+    fresh_.add_untold();
+  } else if (!fresh_.is_known()) {
+    sync();  // what fails below is done again from the journal, and this could not be
+  }
   try {
     storage::File& file = changing();
     if (!guarded) {
@@ -113,7 +118,7 @@ void GuardedFile::change(commit::JournalRuns& runs, bool synced, bool guarded) {
     commit::change_under_guard(file, runs, synced);
     guarded_ = false;
   } catch (...) {
-    sync_failed_ = true;  // whichever call it was
+    sync_failed_ = sync_failed_ || synced;  // whichever call it was
     throw;
   }
 }

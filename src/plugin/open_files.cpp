@@ -127,7 +127,7 @@ std::unique_ptr<OpenFile> OpenFile::open(storage::Storage& storage, const std::s
                                          const Opening& opening, const Settings& settings) {
   const std::string key = key_of(storage, path);
   std::unique_ptr<OpenFile> open(new OpenFile);
-  const std::lock_guard lock(registry().mutex);
+  std::unique_lock lock(registry().mutex);
   const auto found = registry().written.find(key);
   const Writing known = found != registry().written.end() ? found->second : Writing{};
   std::shared_ptr<CommittedFile> written = known.file.lock();
@@ -171,6 +171,7 @@ std::unique_ptr<OpenFile> OpenFile::open(storage::Storage& storage, const std::s
   if (!is_others) {
     registry().written.erase(key);
   }
+  lock.unlock();  // that may wait for a writer, or read a long journal
   open->read_ = open_to_read(storage, key, settings);
   require_closed(*open->read_, opening.swmr);
   open->identity_ = open->read_->identity();

@@ -26,6 +26,13 @@ void require_sound_data(const std::string& path, bool has_failed_half_way, bool 
   }
 }
 
+Error no_memory_error(const std::string& path, std::uint64_t offset, std::uint64_t length) {
+  return {Code::over_budget, path + ": there is no memory to hold " + std::to_string(length) +
+                                 " bytes at offset " + std::to_string(offset) +
+                                 " until the next flush: flush more often, or set a smaller "
+                                 "budget_bytes in HDF5_DRIVER_CONFIG, and write them again"};
+}
+
 Error not_in_place_yet_error(const std::string& path) {
   return {Code::io, path +
                         ": the flush before this one is not in place yet: recovery, or the next "

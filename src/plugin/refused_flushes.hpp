@@ -1,6 +1,7 @@
 // Why a flush of a file is not made, or not in place.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "plugin/lost_writes.hpp"
@@ -12,6 +13,9 @@ namespace sluice::plugin {
 /// which flush the file holds. Error wrong_state where there is anything.
 void require_sound_data(const std::string& path, bool has_failed_half_way, bool has_lost_data,
                         const LostWrites& lost);
+
+/// Error over_budget of a write for which there is no memory.
+Error no_memory_error(const std::string& path, std::uint64_t offset, std::uint64_t length);
 
 /// Error io of a flush, because the one before is not in place.
 Error not_in_place_yet_error(const std::string& path);

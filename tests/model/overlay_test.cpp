@@ -1,11 +1,14 @@
 // The overlay against an array of bytes.
 #include "model/overlay.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <new>
 #include <optional>
 #include <vector>
 
 #include "model/random_boxes.hpp"
+#include "support/counted_heap.hpp"
 
 namespace sluice::model {
 namespace {
@@ -33,6 +36,40 @@ void expect_same(const Overlay& overlay, const Model& model) {
     in_runs += bytes.size();
   }
   ASSERT_EQ(in_runs, held);
+}
+
+TEST(Overlay, AWriteForWhichMemoryIsMissingChangesNothing) {
+  constexpr std::uint64_t lengths[] = {30, 200};  // beside a run, and over several
+  for (const std::uint64_t length : lengths) {
+    Overlay overlay;
+    Model model(space);
+    for (const std::uint64_t offset : {50, 90, 130}) {
+      const std::vector<std::byte> run(20, std::byte{1});
+      overlay.write(offset, run);
+      std::fill_n(model.begin() + static_cast<std::ptrdiff_t>(offset), run.size(), run[0]);
+    }
+    const std::vector<std::byte> bytes(length, std::byte{2});
+    const std::uint64_t at = length == lengths[0] ? 5 : 60;
+    std::int64_t failures = 0;
+    for (bool has_failed = true; has_failed;) {
+      test::allocations_left = failures;
+      try {
+        overlay.write(at, bytes);
+        has_failed = false;
+      } catch (const std::bad_alloc&) {
+        ++failures;
+      }
+      test::allocations_left = -1;
+      if (!has_failed) {
+        std::fill_n(model.begin() + static_cast<std::ptrdiff_t>(at), length, bytes[0]);
+      }
+      expect_same(overlay, model);
+    }
+    EXPECT_NE(failures, 0);
+    EXPECT_EQ(overlay.held_bytes(),
+              static_cast<std::uint64_t>(std::ranges::count_if(
+                  model, [](const auto& byte) { return byte.has_value(); })));
+  }
 }
 
 TEST(Overlay, IsWhatWasWrittenLast) {

@@ -2,8 +2,10 @@
 // while it is written, one that is replaced while it is opened, and a reader of a file whose writer
 // has stopped in the middle of a flush.
 #include <algorithm>
+#include <chrono>
 #include <fcntl.h>
 #include <functional>
+#include <future>
 #include <gtest/gtest.h>
 #include <memory>
 #include <span>
@@ -424,6 +426,24 @@ TEST_F(StoppedWriter, AReaderDoesNotReadTheJournalWhileTheWriterLives) {
   late.before_open = [&](const std::string& path) { read_journals += path == journal_ ? 1 : 0; };
   EXPECT_EQ(code_of([&] { OpenFile::open(late, path_, Opening{}, Settings{}); }), Code::locked);
   EXPECT_EQ(read_journals, 0);
+}
+
+TEST_F(StoppedWriter, AReaderThatWaitsKeepsNoOtherFileWaiting) {
+  constexpr auto longest_wait = std::chrono::seconds(10);
+  LateLease late(files_, nullptr);
+  std::future<std::unique_ptr<OpenFile>> other;
+  bool is_other_open = false;
+  late.before_open = [&](const std::string& path) {
+    if (path == path_ && !other.valid()) {
+      other = std::async(std::launch::async, [&] {
+        return OpenFile::open(*files_, scratch_ / "other.h5", {.writes = true, .creates = true},
+                              Settings{});
+      });
+      is_other_open = other.wait_for(longest_wait) == std::future_status::ready;
+    }
+  };
+  EXPECT_EQ(code_of([&] { OpenFile::open(late, path_, Opening{}, Settings{}); }), Code::locked);
+  EXPECT_TRUE(is_other_open);
 }
 
 TEST_F(StoppedWriter, AReaderLeavesTheJournalWhereAWriterBeginsMeanwhile) {

@@ -9,10 +9,14 @@ namespace sluice::test {
 
 thread_local std::int64_t held_bytes = 0;
 thread_local std::int64_t most_bytes = 0;
+thread_local std::int64_t allocations_left = -1;
 
 namespace {
 
 void* counted_or_null(std::size_t bytes) noexcept {
+  if (allocations_left >= 0 && allocations_left-- == 0) {
+    return nullptr;
+  }
   void* at = std::malloc(bytes == 0 ? 1 : bytes);
   if (at != nullptr) {
     held_bytes += static_cast<std::int64_t>(malloc_usable_size(at));
