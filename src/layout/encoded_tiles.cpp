@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "layout/read_ahead.hpp"
 #include "layout/stored_variable.hpp"
 #include "model/convert.hpp"
 #include "model/fill.hpp"
@@ -77,6 +78,12 @@ void read_encoded(storage::File& file, const StoredVariable& stored, const Encod
   const model::Definition& d = stored.definition;
   TileDecoder decoder(stored.filters, d.name, longest_tile_bytes);
   decoder.require_small(tiles);
+  const bool is_far = storage::reads_ahead(file);
+  std::vector<std::uint64_t> wanted;
+  for_each_piece(tiles.placement.shape(), tiles.placement.tiling(), box, [&](const Piece& piece) {
+    if (is_far && wanted.size() < most_told) wanted.push_back(piece.tile_index);
+  });
+  const auto ahead = read_ahead(file, tiles, wanted);
   for_each_piece(tiles.placement.shape(), tiles.placement.tiling(), box, [&](const Piece& piece) {
     if (last.tile != piece.tile_index || last.which != which) {
       last.tile = absent;

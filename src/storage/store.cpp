@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/calls.hpp"
+#include "storage/far_reads.hpp"
 #include "storage/store_version.hpp"
 
 namespace sluice::storage {
@@ -20,7 +21,7 @@ constexpr std::size_t open_objects_max = 64;
 /// The number of closed objects that are remembered for a sync; more are synced at once.
 constexpr std::size_t closed_objects_max = 4096;
 
-class Store final : public File, public Objects {
+class Store final : public File, public Objects, public FarObjects {
  public:
   /// `shown`: how messages name it; the folder if empty.
   Store(Storage& storage, std::string path, std::string manifest, Access access,
@@ -49,6 +50,11 @@ class Store final : public File, public Objects {
 
   Objects* objects() override { return this; }
   std::size_t read_bytes() const override { return probe_->read_bytes(); }
+  bool reads_ahead() const override { return far_files(storage_, path_) != nullptr; }
+  std::shared_ptr<void> will_read(std::span<const FileRange> ranges) override {
+    FarFiles* const far = far_files(storage_, path_);
+    return far == nullptr ? nullptr : far->will_read(in_objects(ranges));
+  }
   void map(std::span<const Segment> segments) override {
     const std::lock_guard lock(mutex_);
     for (const Segment& segment : segments) {
@@ -72,10 +78,26 @@ class Store final : public File, public Objects {
       return manifest_.size();
     }
     const std::string object = object_path(path_, name);
+    if (FarFiles* const far = far_files(storage_, path_)) {
+      return far->sizes_of({&object, 1}).front();
+    }
     if (!storage_.exists(object)) {
       return std::nullopt;
     }
     return storage_.open(object, Access::read)->size();
+  }
+  Sizes sizes_of(std::span<const std::string> names) override {
+    FarFiles* const far = far_files(storage_, path_);
+    std::vector<std::string> paths;
+    Sizes sizes;
+    for (const std::string& name : names) {
+      if (far == nullptr) {
+        sizes.push_back(object_bytes(name));
+      } else {
+        paths.push_back(object_path(path_, name));
+      }
+    }
+    return far == nullptr ? sizes : far->sizes_of(paths);
   }
   std::vector<std::string> names_in(const std::string& name) override {
     return storage_.list(name.empty() ? path_ : object_path(path_, name));
@@ -201,6 +223,26 @@ class Store final : public File, public Objects {
     }
     throw Error(Code::internal,
                 path_ + ": " + describe(call, bytes, offset) + ": no object has this address");
+  }
+
+  /// What of the ranges is in objects.
+  std::vector<ObjectRange> in_objects(std::span<const FileRange> ranges) {
+    std::vector<ObjectRange> found;
+    const std::lock_guard lock(mutex_);
+    for (const auto& [offset, bytes] : ranges) {
+      auto at = segments_.upper_bound(offset);
+      at = at == segments_.begin() ? at : std::prev(at);
+      for (; at != segments_.end() && at->first < offset + bytes; ++at) {
+        const Segment& segment = at->second;
+        const std::uint64_t begin = std::max(offset, segment.address);
+        const std::uint64_t end = std::min(offset + bytes, segment.address + segment.length);
+        if (begin < end) {
+          found.push_back(
+              {object_path(path_, segment.name), {begin - segment.address, end - begin}});
+        }
+      }
+    }
+    return found;
   }
 
   /// A failed sync is permanent: to continue, another Store is needed.

@@ -7,6 +7,7 @@
 #include "exec/transport/agree.hpp"
 #include "layout/catalog.hpp"
 #include "layout/portion.hpp"
+#include "layout/read_ahead.hpp"
 #include "model/convert.hpp"
 #include "model/coverage.hpp"
 #include "model/fill.hpp"
@@ -26,24 +27,39 @@ bool matches(std::span<const std::byte> bytes, const Record& record) {
 void CheckedReader::get(const Located& located, const Destination& to) {
   const auto records = located.records.overlapping(to.box());
   std::vector<Box> parts;
+  std::vector<Box> wholes;
   for (const Record* record : records) {
     parts.push_back(*model::intersect(record->box, to.box()));
+    wholes.push_back(record->box);
   }
   storage::File& file = source_.file(located.placement());
   if (!model::tiles(to.box(), parts)) {
-    for (const layout::Piece& piece : layout::cut(located.placement(), to.box())) {
-      for_each_part(file, located, piece.box, [&](const Box& part) {
-        const auto place = to.run_of(part);
-        const std::span<std::byte> bytes = place.empty() ? room_for(located, part) : place;
-        read(file, located, part, bytes);
-        if (place.empty()) {
-          to.put(part, bytes);
-        }
-      });
-    }
+    get_unchecked(file, located, to);
   }
-  for (const Record* record : records) {
-    get_record(file, located, *record, to);
+  layout::ReadingAhead ahead(file, located.placement(), wholes);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    ahead.tell(i);
+    get_record(file, located, *records[i], to);
+  }
+}
+
+void CheckedReader::get_unchecked(storage::File& file, const Located& located,
+                                  const Destination& to) {
+  std::vector<Box> boxes;
+  for (const layout::Piece& piece : layout::cut(located.placement(), to.box())) {
+    boxes.push_back(piece.box);
+  }
+  layout::ReadingAhead ahead(file, located.placement(), boxes);
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    ahead.tell(i);
+    for_each_part(file, located, boxes[i], [&](const Box& part) {
+      const auto place = to.run_of(part);
+      const std::span<std::byte> bytes = place.empty() ? room_for(located, part) : place;
+      read(file, located, part, bytes);
+      if (place.empty()) {
+        to.put(part, bytes);
+      }
+    });
   }
 }
 

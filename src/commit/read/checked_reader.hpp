@@ -45,6 +45,8 @@ class CheckedReader {
  private:
   /// Reads and compares a record in several tiles, if this read has not yet.
   void check_across_tiles(const Located& located, const Record& record) const;
+  /// All of the box of `to`.
+  void get_unchecked(storage::File& file, const Located& located, const Destination& to);
   void get_record(storage::File& file, const Located& located, const Record& record,
                   const Destination& to);
   void read(storage::File& file, const Located& located, const model::Box& box,

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "model/box_tree.hpp"
+#include "storage/far_reads.hpp"
 
 namespace sluice::exec {
 
@@ -33,6 +34,7 @@ void WindowReader::read(std::uint64_t round, bool failed) {
   }
   const std::vector<storage::ReadPiece> pieces = needed_pieces();
   if (!file_.is_collective()) {
+    const auto ahead = will_read(pieces);
     read_and_check(pieces);
     return;
   }
@@ -40,6 +42,17 @@ void WindowReader::read(std::uint64_t round, bool failed) {
   if (!failed) {
     check_records(window_);
   }
+}
+
+std::shared_ptr<void> WindowReader::will_read(std::span<const storage::ReadPiece> pieces) {
+  if (!storage::reads_ahead(file_)) {
+    return nullptr;
+  }
+  std::vector<storage::FileRange> ranges;
+  for (const storage::ReadPiece& piece : pieces) {
+    ranges.push_back({piece.offset, piece.bytes.size()});
+  }
+  return storage::will_read(file_, ranges);
 }
 
 void WindowReader::read_and_check(std::span<const storage::ReadPiece> pieces) {

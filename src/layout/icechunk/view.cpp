@@ -99,7 +99,9 @@ std::uint64_t View::checked_file_bytes(const std::string& name, const ChunkRef& 
                                        ": read it with icechunk, or copy it into the repository");
   }
   const std::string file = chunk_name(*ref.chunk);
-  const auto bytes = store_.object_bytes(file);
+  const auto known = file_bytes_.find(file);
+  const auto bytes =
+      known != file_bytes_.end() ? std::optional(known->second) : store_.object_bytes(file);
   if (!bytes) {
     throw Error(Code::damaged, path() + ": " + name + ": its file " + file + " is not there");
   }
@@ -141,6 +143,23 @@ std::optional<std::uint64_t> View::object_bytes(const std::string& name) {
   }
   checked_file_bytes(name, *ref);
   return ref->length;
+}
+
+storage::Sizes View::sizes_of(std::span<const std::string> names) {
+  std::vector<std::string> files;
+  for (const std::string& name : names) {
+    if (std::string file = file_of(name); !file.empty()) files.push_back(std::move(file));
+  }
+  const storage::Sizes found = storage::sizes_of(store_, files);
+  file_bytes_.clear();
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (found[i]) file_bytes_[files[i]] = *found[i];
+  }
+  storage::Sizes all;
+  for (const std::string& name : names) {
+    all.push_back(object_bytes(name));
+  }
+  return all;
 }
 
 std::vector<std::string> View::names_in(const std::string& name) {

@@ -1,10 +1,12 @@
 #include "layout/zarr/catalog.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "layout/lengths.hpp"
 #include "layout/plausible.hpp"
+#include "layout/read_ahead.hpp"
 #include "layout/zarr/objects.hpp"
 #include "model/convert.hpp"
 #include "model/fill.hpp"
@@ -18,6 +20,8 @@ namespace {
 
 /// Objects of an array that are remembered.
 constexpr std::size_t most_objects = 1024;
+/// Chunks whose objects are looked up at a time.
+constexpr std::size_t most_looked_up = 1024;
 
 std::string storage_text(const Array& array) {
   std::string text = array.lengths.empty() ? "" : "rectilinear ";
@@ -108,21 +112,36 @@ std::vector<std::string> ZarrCatalog::unchecked() {
   return unchecked;
 }
 
-ZarrCatalog::Object& ZarrCatalog::object_at(std::uint32_t variable, const Dims& chunk_at) {
+Dims ZarrCatalog::object_of(std::uint32_t variable, const Dims& element) const {
+  Dims at;
+  for (int d = 0; d < element.rank(); ++d) {
+    at.push_back(objects_of_[variable].number_of(d, element[d]));
+  }
+  return at;
+}
+
+void ZarrCatalog::know_objects(std::uint32_t variable, std::span<const Dims> elements) {
   if (known_variable_ != variable || objects_.size() > most_objects) {
     objects_.clear();
     known_variable_ = variable;
   }
-  const std::string name = key_of(manifest_, variable, chunk_at);
-  if (const auto known = objects_.find(name); known != objects_.end()) {
-    return known->second;
+  std::set<std::string> unknown;
+  for (const Dims& element : elements) {
+    std::string name = key_of(manifest_, variable, object_of(variable, element));
+    if (objects_.count(name) == 0) unknown.insert(std::move(name));
   }
-  Object object;
-  object.segment.name = name;
-  object.segment.length = object.segment.file_bytes = bytes_of_object(file_, name).value_or(0);
-  object.segment.address = new_addresses(object.segment.length);
-  file_.map({&object.segment, 1});
-  return objects_.emplace(name, std::move(object)).first->second;  // known once all succeeded
+  const std::vector<std::string> names(unknown.begin(), unknown.end());
+  const storage::Sizes sizes = sizes_of_objects(file_, names);
+  std::vector<storage::Segment> segments;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::uint64_t bytes = sizes[i].value_or(0);
+    segments.push_back({new_addresses(bytes), bytes, bytes, names[i]});
+  }
+  file_.map(segments);
+  for (storage::Segment& segment : segments) {  // known only once all succeeded
+    const std::string name = segment.name;
+    objects_[name].segment = std::move(segment);
+  }
 }
 
 void ZarrCatalog::read_index(std::uint32_t variable, const Array& array, std::uint64_t count,
@@ -147,21 +166,19 @@ void ZarrCatalog::read_index(std::uint32_t variable, const Array& array, std::ui
 std::optional<FoundChunk> ZarrCatalog::find(std::uint32_t variable, const Dims& element) {
   const Array& array = manifest_.arrays.at(variable).array;
   const Tiling& objects = objects_of_[variable];
-  Dims chunk_at;
+  const Dims chunk_at = object_of(variable, element);
   std::uint64_t position = 0;
   std::uint64_t count = 1;  // of inner chunks
   for (int d = 0; d < element.rank(); ++d) {
-    const std::uint64_t number = objects.number_of(d, element[d]);
-    chunk_at.push_back(number);
-    const std::uint64_t within = (element[d] - objects.start_of(d, number)) / array.inner[d];
-    const std::uint64_t along = objects.length_of(d, number) / array.inner[d];
+    const std::uint64_t within = (element[d] - objects.start_of(d, chunk_at[d])) / array.inner[d];
+    const std::uint64_t along = objects.length_of(d, chunk_at[d]) / array.inner[d];
     position = position * along + within;
     count *= along;
   }
   if (referenced_) {
     return referenced_->find(key_of(manifest_, variable, chunk_at));
   }
-  Object& object = object_at(variable, chunk_at);
+  Object& object = objects_.at(key_of(manifest_, variable, chunk_at));
   if (object.segment.length == 0) {
     return std::nullopt;
   }
@@ -195,18 +212,30 @@ EncodedTiles ZarrCatalog::look_up(std::uint32_t variable, std::uint64_t step, co
   std::vector<std::uint64_t> addresses;
   EncodedTiles tiles;
   std::map<std::uint64_t, storage::Segment> used;
-  const bool is_there = !d.stepped || step < whole[0];
-  for_each_piece(d.shape, tiling, region, [&](const Piece& piece) {
-    const Dims start = tile_box(d.shape, tiling, piece.tile_index).start;
-    const auto found =
-        is_there ? find(variable, d.stepped ? start.with_front(step) : start) : std::nullopt;
-    if (found) {
-      numbers.push_back(piece.tile_index);
-      addresses.push_back(found->object->address + found->extent.offset);
-      tiles.sizes.push_back(found->extent.length);
-      used.emplace(found->object->address, *found->object);
+  std::vector<std::uint64_t> batch;
+  std::vector<Dims> elements;
+  const auto find_batch = [&] {
+    if (!referenced_) know_objects(variable, elements);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (const auto found = find(variable, elements[i])) {
+        numbers.push_back(batch[i]);
+        addresses.push_back(found->object->address + found->extent.offset);
+        tiles.sizes.push_back(found->extent.length);
+        used.emplace(found->object->address, *found->object);
+      }
     }
-  });
+    batch.clear();
+    elements.clear();
+  };
+  if (!d.stepped || step < whole[0]) {
+    for_each_piece(d.shape, tiling, region, [&](const Piece& piece) {
+      const Dims start = tile_box(d.shape, tiling, piece.tile_index).start;
+      batch.push_back(piece.tile_index);
+      elements.push_back(d.stepped ? start.with_front(step) : start);
+      if (batch.size() == most_looked_up) find_batch();
+    });
+    find_batch();
+  }
   tiles.masks.resize(tiles.sizes.size(), 0);
   tiles.placement = Placement::of_tiles(variable, d.type.bytes, d.shape, tiling, std::move(numbers),
                                         std::move(addresses));
@@ -256,6 +285,7 @@ void ZarrCatalog::read(std::uint32_t variable, std::uint64_t step, const Box& bo
   }
   const Placement placement = locate(variable, step, box);
   const model::Definition& d = stored.definition;
+  const auto ahead = read_ahead(file_, placement, {&box, 1});
   std::vector<std::byte> filled;
   for_each_piece(d.shape, placement.tiling(), box, [&](const Piece& piece) {
     if (placement.address(piece.tile_index) == absent) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,10 @@ class ZarrCatalog : public layout::Catalog {
     bool has_index = false;
     std::vector<IndexEntry> index;
   };
-  Object& object_at(std::uint32_t variable, const model::Dims& chunk_at);
+  /// The numbers of the object that holds an element.
+  model::Dims object_of(std::uint32_t variable, const model::Dims& element) const;
+  /// Looks up the objects that hold `elements`, before find().
+  void know_objects(std::uint32_t variable, std::span<const model::Dims> elements);
   /// `count`: of its inner chunks.
   void read_index(std::uint32_t variable, const Array& array, std::uint64_t count, Object& object);
   /// An inner chunk; nothing where the store does not hold it.

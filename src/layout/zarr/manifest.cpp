@@ -439,8 +439,8 @@ std::vector<Document> stale_documents(storage::File& file) {
     const std::string name = in_folder(node);
     const std::string text = text_of(document);
     const std::uint64_t there = file.object_bytes(name).value_or(0);
-    const auto now = there == text.size() ? read_object(file, name, new_addresses(there), there)
-                                          : std::vector<std::byte>{};
+    const auto now = there != 0 && there == text.size() ? read_whole(file, name, there)
+                                                        : std::vector<std::byte>{};
     const auto wanted = std::as_bytes(std::span(text));
     if (!std::equal(now.begin(), now.end(), wanted.begin(), wanted.end())) {
       stale.push_back({name, {wanted.begin(), wanted.end()}});

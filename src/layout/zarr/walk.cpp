@@ -66,8 +66,7 @@ std::vector<std::byte> read_document(storage::File& store, const std::string& na
                                        " bytes; up to " +
                                        std::to_string(storage::most_manifest_bytes) + " are read");
   }
-  return bytes == 0 ? std::vector<std::byte>{}
-                    : read_object(store, name, new_addresses(bytes), bytes);
+  return bytes == 0 ? std::vector<std::byte>{} : read_whole(store, name, bytes);
 }
 
 }  // namespace sluice::layout::zarr

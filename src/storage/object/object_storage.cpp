@@ -28,11 +28,19 @@ double request_timeout_s(double timeout_s) {
 /// An object that is read: its bytes never change.
 class ObjectReader final : public File {
  public:
-  ObjectReader(Bucket& bucket, Workers& workers, std::string key, std::string path)
-      : bucket_(bucket), workers_(workers), key_(std::move(key)), path_(std::move(path)) {}
+  ObjectReader(Bucket& bucket, Workers& workers, ReadAhead& ahead, std::string key,
+               std::string path)
+      : bucket_(bucket),
+        workers_(workers),
+        ahead_(ahead),
+        key_(std::move(key)),
+        path_(std::move(path)) {}
 
   void write(std::uint64_t, std::span<const std::byte>) override { refuse(); }
   std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override {
+    if (const auto got = ahead_.take(key_, offset, bytes)) {
+      return *got;
+    }
     if (bytes.size() <= read_piece_bytes) {
       return bucket_.get(key_, offset, bytes);
     }
@@ -74,6 +82,7 @@ class ObjectReader final : public File {
 
   Bucket& bucket_;
   Workers& workers_;
+  ReadAhead& ahead_;
   const std::string key_;
   const std::string path_;
   std::optional<ObjectFacts> facts_;
@@ -119,7 +128,10 @@ ObjectStorage::ObjectStorage(const std::string& path, const ObjectStorageOptions
               {request_timeout_s(options.timeout_s), options.says_waits}),
       workers_(streams),
       uploads_(bucket_, workers_, {options.budget_bytes / 2}),
-      leftovers_(bucket_) {}
+      leftovers_(bucket_),
+      ahead_(bucket_, workers_,
+             {options.budget_bytes / 4,
+              std::min<std::uint64_t>(read_piece_bytes, options.budget_bytes / 4)}) {}
 
 ObjectStorage::~ObjectStorage() = default;
 
@@ -145,7 +157,7 @@ std::unique_ptr<File> ObjectStorage::open(const std::string& path, Access access
                     "zarr, or write to a file system");
   }
   const std::string key = key_of(path);
-  auto file = std::make_unique<ObjectReader>(bucket_, workers_, key, path);
+  auto file = std::make_unique<ObjectReader>(bucket_, workers_, ahead_, key, path);
   note(key, {file->facts().etag, file->facts().commit}, false);
   return file;
 }
@@ -248,7 +260,30 @@ std::unique_ptr<File> ObjectStorage::open_version(const std::string& path, std::
 }
 
 std::unique_ptr<File> ObjectStorage::open_unseen(const std::string& path) {
-  return std::make_unique<ObjectReader>(bucket_, workers_, key_of(path), path);
+  return std::make_unique<ObjectReader>(bucket_, workers_, ahead_, key_of(path), path);
+}
+
+Sizes ObjectStorage::sizes_of(std::span<const std::string> paths) {
+  Sizes sizes(paths.size());
+  const auto look_up = [&](std::size_t i) {
+    const std::string key = key_of(paths[i]);
+    if (const auto facts = bucket_.head(key)) {
+      sizes[i] = facts->bytes;
+      // A document may be replaced; data, of which there is much, never is.
+      if (paths.size() == 1) note(key, {facts->etag, facts->commit}, false);
+    }
+  };
+  if (paths.size() == 1) {
+    look_up(0);
+  } else {
+    workers_.for_each(paths.size(), look_up);
+  }
+  return sizes;
+}
+
+std::shared_ptr<void> ObjectStorage::will_read(std::vector<ObjectRange> ranges) {
+  for (ObjectRange& range : ranges) range.path = key_of(range.path);
+  return ahead_.begin(std::move(ranges));
 }
 
 void ObjectStorage::discard() {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "storage/object/leftovers.hpp"
+#include "storage/object/read_ahead.hpp"
 #include "storage/object/uploads.hpp"
 #include "storage/storage.hpp"
 
@@ -23,7 +24,7 @@ struct ObjectStorageOptions {
   bool says_waits = false;  ///< as in BucketOptions
 };
 
-class ObjectStorage final : public Storage, public WholeFiles {
+class ObjectStorage final : public Storage, public WholeFiles, public FarFiles {
  public:
   ObjectStorage(const std::string& path, const ObjectStorageOptions& options);
   ~ObjectStorage() override;
@@ -51,6 +52,8 @@ class ObjectStorage final : public Storage, public WholeFiles {
   std::unique_ptr<File> open_version(const std::string& path, std::uint64_t version,
                                      std::uint64_t bytes) override;
   std::unique_ptr<File> open_unseen(const std::string& path) override;
+  Sizes sizes_of(std::span<const std::string> paths) override;
+  std::shared_ptr<void> will_read(std::vector<ObjectRange> ranges) override;
   void finish() override { uploads_.finish(); }
   void discard() override;
   void note_empty() override { leftovers_.note_none(); }
@@ -78,6 +81,7 @@ class ObjectStorage final : public Storage, public WholeFiles {
   Workers workers_;
   Uploads uploads_;
   Leftovers leftovers_;
+  ReadAhead ahead_;
   std::mutex mutex_;
   std::map<std::string, Version> versions_;  ///< of manifests
   bool has_conditions_ = true;
