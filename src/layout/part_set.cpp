@@ -125,19 +125,19 @@ bool PartSet::has(const std::string& name) const {
 
 void PartSet::leave(const std::vector<std::string>& names) {
   constexpr std::uint32_t gone = std::numeric_limits<std::uint32_t>::max();
-  std::vector<std::uint32_t> numbers(variables.size(), gone);
+  std::vector<std::uint32_t> numbers_left(variables.size(), gone);
   std::vector<SetVariable> kept;
   const std::unordered_set<std::string_view> left(names.begin(), names.end());
   for (std::size_t v = 0; v < variables.size(); ++v) {
     if (left.count(variables[v].name) == 0) {
-      numbers[v] = static_cast<std::uint32_t>(kept.size());
+      numbers_left[v] = static_cast<std::uint32_t>(kept.size());
       kept.push_back(variables[v]);
     }
   }
   variables = std::move(kept);
-  std::erase_if(mappings, [&](const Mapping& m) { return numbers[m.variable] == gone; });
+  std::erase_if(mappings, [&](const Mapping& m) { return numbers_left[m.variable] == gone; });
   for (Mapping& mapping : mappings) {
-    mapping.variable = numbers[mapping.variable];
+    mapping.variable = numbers_left[mapping.variable];
   }
 }
 
