@@ -205,7 +205,7 @@ def _predicted(result, options):
         run = int(row["parameters"]["pattern"].partition("-")[2])
         asked.append(f"{ranks} {_rows(row['parameters'])} {run} {strategy} "
                      f"{row['parameters']['writers']}\n")
-        measured.append(_bytes(row["parameters"], ranks) / 1e6
+        measured.append(written_bytes(row["parameters"], ranks) / 1e6
                         / row["summary"]["durable"]["median"])
     ratios = []
     for row, seconds, line in zip(rows, measured, _answers(options, "".join(asked))):
