@@ -10,6 +10,7 @@
 
 #include "codec/methods.hpp"
 #include "codec/shuffle.hpp"
+#include "codec/unpacker.hpp"
 
 namespace sluice::codec {
 
@@ -48,60 +49,6 @@ std::uint32_t get_word(std::span<const std::byte> in, std::size_t at) {
 std::uint32_t format_of(std::uint32_t filter) {
   return filter == zstd_id ? zstd_format : zlib_format;
 }
-
-/// Writes what an LZ compressor tells it: bytes of the input, and repetitions of what was written.
-class Unpacker {
- public:
-  Unpacker(std::span<const std::byte> in, std::span<std::byte> out) : in_(in), out_(out) {}
-
-  bool has_more() const { return read_ < in_.size(); }
-  bool is_full() const { return written_ == out_.size(); }
-  /// The next byte of the input; false at its end.
-  bool take(std::size_t& value) {
-    if (!has_more()) {
-      return false;
-    }
-    value = std::to_integer<std::size_t>(in_[read_++]);
-    return true;
-  }
-  /// Adds bytes to `value` until one is less than 255.
-  bool take_more(std::size_t& value) {
-    std::size_t byte = 255;
-    while (byte == 255) {
-      if (!take(byte)) {
-        return false;
-      }
-      value += byte;
-    }
-    return true;
-  }
-  bool copy(std::size_t count) {
-    if (count > in_.size() - read_ || count > out_.size() - written_) {
-      return false;
-    }
-    std::copy_n(in_.begin() + static_cast<std::ptrdiff_t>(read_), count,
-                out_.begin() + static_cast<std::ptrdiff_t>(written_));
-    read_ += count;
-    written_ += count;
-    return true;
-  }
-  /// What was written `distance` before; it may reach into itself.
-  bool repeat(std::size_t distance, std::size_t count) {
-    if (distance == 0 || distance > written_ || count > out_.size() - written_) {
-      return false;
-    }
-    for (std::size_t i = 0; i < count; ++i, ++written_) {
-      out_[written_] = out_[written_ - distance];
-    }
-    return true;
-  }
-
- private:
-  std::span<const std::byte> in_;
-  std::span<std::byte> out_;
-  std::size_t read_ = 0;
-  std::size_t written_ = 0;
-};
 
 /// A block of LZ4: a token with the number of literals and the length of the match behind them.
 bool decode_lz4(std::span<const std::byte> in, std::span<std::byte> out) {

@@ -15,8 +15,8 @@ namespace sluice::codec {
 namespace {
 
 /// A new codec is a line here.
-constexpr std::array built_in{shuffle_method, fletcher32_method, blosc_method,
-                              deflate_method, zstd_method,       gzip_method};
+constexpr std::array built_in{shuffle_method, fletcher32_method, blosc_method, deflate_method,
+                              zstd_method,    gzip_method,       lzf_method};
 
 struct Registry {
   std::mutex mutex;

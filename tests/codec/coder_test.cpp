@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codec/checksum.hpp"
@@ -247,6 +248,65 @@ TEST(Coder, DamagedInputStaysInsideItsSpans) {
         refuses(coder, make_bytes(draw() % 3000, 0, draw), 0, draw() % 3000);
       }
     }
+  }
+}
+
+/// Of h5py: a hundred bytes of 7, then the numbers 0 to 9.
+const char* const lzf_chunk = "010707e059000900010203040506070809";
+
+TEST(Coder, LzfIsRead) {
+  Bytes sevens(100, std::byte{7});
+  for (int i = 0; i < 10; ++i) {
+    sevens.push_back(static_cast<std::byte>(i));
+  }
+  Coder coder({{32000, {4, 0, 110}}});
+  Bytes back(sevens.size());
+  coder.decode(from_hex(lzf_chunk), 0, back);
+  EXPECT_EQ(back, sevens);
+  // Literals, then the longest repetitions from the greatest distance and from the least.
+  std::mt19937 draw(7);
+  Bytes expected = make_bytes(8192, 0, draw);
+  Bytes stored;
+  for (std::size_t at = 0; at < expected.size(); at += 32) {
+    stored.push_back(std::byte{31});
+    const auto begin = expected.begin() + static_cast<std::ptrdiff_t>(at);
+    stored.insert(stored.end(), begin, begin + 32);
+  }
+  for (const auto& [code, distance] : {std::pair("ffffff", 8192U), {"e0ff00", 1U}}) {
+    const Bytes repetition = from_hex(code);
+    stored.insert(stored.end(), repetition.begin(), repetition.end());
+    for (int i = 0; i < 264; ++i) {
+      expected.push_back(expected[expected.size() - distance]);
+    }
+  }
+  back.resize(expected.size());
+  coder.decode(stored, 0, back);
+  EXPECT_EQ(back, expected);
+}
+
+TEST(Coder, DamagedLzfIsRefused) {
+  Coder coder(Pipeline{{32000, {}}});
+  const Bytes stored = from_hex(lzf_chunk);
+  ASSERT_FALSE(refuses(coder, stored, 0, 110));
+  EXPECT_TRUE(refuses(coder, stored, 0, 109));
+  EXPECT_TRUE(refuses(coder, stored, 0, 111));
+  for (std::size_t length = 0; length < stored.size(); ++length) {
+    EXPECT_TRUE(refuses(coder, std::span(stored).first(length), 0, 110)) << length;
+  }
+  // Literals that are not there, repetitions of what is in front of the output or not whole, more
+  // than the output holds, and what comes behind its end.
+  for (const char* bad : {"050102", "2000", "000120", "0001e0", "0001e001", "00012001",
+                          "0001e0ff00", "020102030004", "02010203ff"}) {
+    EXPECT_TRUE(refuses(coder, from_hex(bad), 0, 3)) << bad;
+  }
+  std::mt19937 draw(7);
+  for (int n = 0; n < 20000; ++n) {
+    Bytes bad = stored;
+    for (int changes = 0; changes < 1 + n % 3; ++changes) {
+      bad[draw() % bad.size()] = static_cast<std::byte>(draw());
+    }
+    refuses(coder, bad, 0, 110);  // or gives other bytes, within its bounds
+    refuses(coder, make_bytes(draw() % 300, n % 4, draw), 0, draw() % 3000);
   }
 }
 

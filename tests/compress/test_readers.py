@@ -171,7 +171,8 @@ def weighed(data):
     {"compression": "gzip", "shuffle": True, "fletcher32": True},
     {"shuffle": True},
     {"fletcher32": True},
-    {"compression": "lzf"},  # which libhdf5 itself must undo, or refuse
+    {"compression": "lzf"},
+    {"compression": "lzf", "shuffle": True, "fletcher32": True},
     {"scaleoffset": 0},
 ])
 @pytest.mark.parametrize("dtype", ["<i4", ">i4", ">f8", "u1"])
@@ -181,11 +182,6 @@ def test_sluice_reads_h5pys(tmp_path, options, dtype):
     data = (numpy.arange(5000) // 30 % 100).reshape(50, 100).astype(dtype)
     with h5py.File(tmp_path / "theirs.h5", "w") as file:
         file.create_dataset("x", data=data, chunks=(7, 100), **options)
-    if options.get("compression") == "lzf":
-        done = subprocess.run([PROGRAM, "-", "read", str(tmp_path / "theirs.h5"), "x"],
-                              capture_output=True, text=True)
-        assert done.returncode == 1 and "x" in done.stderr
-        return
     assert sum_of(tmp_path / "theirs.h5") == weighed(data)
 
 

@@ -269,11 +269,68 @@ with sluice.open({path!r}, sys.argv[1]) as file:
     assert run("a", hdf5plugin.PLUGIN_PATH).returncode == 0
 
 
-def test_lzf_of_h5py_has_a_remedy_that_helps(tmp_path):
+@pytest.mark.parametrize("options", [{}, {"shuffle": True}, {"fletcher32": True},
+                                     {"shuffle": True, "fletcher32": True}])
+def test_lzf_of_h5py_is_read(tmp_path, options):
+    path, converted = str(tmp_path / "lzf.h5"), str(tmp_path / "converted.h5")
+    draw = numpy.random.default_rng(5)
+    data = {"ramp": numpy.arange(100000.0),
+            "edges": (numpy.arange(7 * 501).reshape(7, 501) // 9).astype(">i2"),
+            "noise": draw.integers(0, 256, 70000, "u1"),
+            "both": numpy.concatenate([numpy.zeros(9000), draw.random(9000)]).astype("f4"),
+            "zeros": numpy.zeros(300000, "i8"),
+            "complex": numpy.exp(1j * (numpy.arange(3000) // 7)),
+            "flags": numpy.arange(5000) % 3 == 0,
+            "halves": (numpy.arange(4000) % 64 / 4).astype("f2"),
+            "runs": draw.integers(0, 3, 99999) // 2 * 9,
+            "words": numpy.frombuffer(b"the quick brown fox " * 3000, "S20")}
+    chunks = {"edges": (4, 100), "both": (1000,)}  # those of `both` are partly left as they are
+    with h5py.File(path, "w") as file:
+        for name, values in data.items():
+            file.create_dataset(name, data=values, compression="lzf",
+                                chunks=chunks.get(name, (700,)), **options)
+        grows = file.create_dataset("grows", (0, 50), "i4", maxshape=(None, 50), chunks=(8, 30),
+                                    compression="lzf", fillvalue=5, **options)
+        grows.resize(30, 0)
+        grows[17:21] = 6
+        data["grows"] = grows[...]
+    data["words"] = data["words"].astype("U20")  # text is read as such
+    told = command("convert", path, converted)
+    for one in (path, converted):
+        with sluice.open(one) as file:
+            for name, values in data.items():
+                numpy.testing.assert_array_equal(file[name][...], values, name)
+            numpy.testing.assert_array_equal(file["edges"][2:6, 90:400], data["edges"][2:6, 90:400])
+    assert "lzf" in command("ls", path).stdout and told.returncode == 0
+
+
+def test_lzf_beside_what_libhdf5_must_undo_has_a_remedy(tmp_path):
     path = str(tmp_path / "lzf.h5")
     with h5py.File(path, "w") as file:
-        file.create_dataset("x", data=numpy.arange(1000.0), compression="lzf")
+        file.create_dataset("x", data=numpy.arange(1000), compression="lzf", scaleoffset=0)
     with sluice.open(path) as file:
         with pytest.raises(sluice.Error, match="lzf: there is no plugin.*by h5py with.*gzip"):
-            file["x"][...]
-    assert "lzf" in command("ls", path).stdout
+            print(file["x"][...])
+
+
+def test_damaged_lzf_is_named(tmp_path):
+    path = str(tmp_path / "lzf.h5")
+    with h5py.File(path, "w") as file:
+        made = file.create_dataset("x", data=numpy.arange(4000), chunks=(1000,), compression="lzf")
+        mask, stored = made.id.read_direct_chunk((1000,))
+        made.id.write_direct_chunk((1000,), stored[:-1], mask)
+    with sluice.open(path) as file:
+        numpy.testing.assert_array_equal(file["x"][:1000], numpy.arange(1000))
+        with pytest.raises(sluice.Error, match="x.*lzf cannot be undone") as caught:
+            print(file["x"][...])
+        assert caught.value.code == sluice.Code.DAMAGED
+
+
+def test_to_lzf_nothing_is_appended(tmp_path):
+    source, path = str(tmp_path / "source.h5"), str(tmp_path / "run.h5")
+    plain_run(source, numpy.float64)
+    with h5py.File(source) as file:
+        old = file["x"][()]
+    replaced(source, path, "x", lambda file, _: file.create_dataset(
+        "x", data=old, maxshape=(None, 7, 3), chunks=(1, 7, 3), compression="lzf"))
+    is_not_appended_to(path)

@@ -45,7 +45,7 @@ void require_appendable(const Catalog& catalog, const std::string& path) {
 void require_appendable(const StoredVariable& stored, Profile profile, const std::string& path) {
   const std::string what = path + ": " + stored.definition.name + " is " + stored.storage;
   if (stored.storage.rfind("chunked, ", 0) == 0 && stored.definition.compress.empty()) {
-    throw Error(Code::unsupported, what + ", which this build cannot write: write a new file");
+    throw Error(Code::unsupported, what + ", which this build cannot write: " + append_remedy);
   }
   if (is_grouped(profile) && stored.definition.stepped && !stored.filters.empty()) {
     throw Error(Code::unsupported,
