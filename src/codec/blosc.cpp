@@ -11,6 +11,7 @@
 #include "codec/methods.hpp"
 #include "codec/shuffle.hpp"
 #include "codec/unpacker.hpp"
+#include "sluice/error.hpp"
 
 namespace sluice::codec {
 
@@ -22,6 +23,11 @@ constexpr unsigned format_version = 2;
 constexpr unsigned shuffled = 0x01;
 constexpr unsigned copied = 0x02;
 constexpr unsigned bit_shuffled = 0x04;
+/// Both kinds of shuffle at once: the longer header of Blosc2, of a version of its format.
+constexpr unsigned of_blosc2 = shuffled | bit_shuffled;
+constexpr std::size_t blosc2_header_bytes = 32;
+constexpr unsigned first_blosc2_version = 3;
+constexpr unsigned last_blosc2_version = 6;
 constexpr unsigned in_one_stream = 0x10;
 constexpr unsigned compressor_shift = 5;
 constexpr std::uint32_t blosclz_format = 0;
@@ -159,6 +165,7 @@ class Blosc final : public Worker {
       return false;
     }
     in = in.first(get_word(in, 12));
+    refuse_blosc2(in);
     const auto flags = std::to_integer<unsigned>(in[2]);
     if ((flags & copied) != 0) {
       const auto bytes = in.subspan(header_bytes);
@@ -188,6 +195,19 @@ class Blosc final : public Worker {
   }
 
  private:
+  /// Error unsupported if it is a chunk of Blosc2. `in` is as long as its header says.
+  static void refuse_blosc2(std::span<const std::byte> in) {
+    const auto version = std::to_integer<unsigned>(in[0]);
+    const bool is_blosc2 = (std::to_integer<unsigned>(in[2]) & of_blosc2) == of_blosc2;
+    if (is_blosc2 && in.size() >= blosc2_header_bytes && version >= first_blosc2_version &&
+        version <= last_blosc2_version) {
+      throw Error(Code::unsupported,
+                  "a chunk of Blosc2 (version " + std::to_string(version) +
+                      " of its format; that of Blosc, 2, is read): write the array again with "
+                      "numcodecs.Blosc, zstd or gzip");
+    }
+  }
+
   /// Can it be decoded here? Makes what is needed.
   bool is_known(std::uint32_t format) {
     return format == blosclz_format || format == lz4_format ||

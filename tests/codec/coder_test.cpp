@@ -251,6 +251,31 @@ TEST(Coder, DamagedInputStaysInsideItsSpans) {
   }
 }
 
+/// Of c-blosc2: the numbers 0 to 99 as int32, with LZ4 and shuffled bytes.
+const char* const blosc2_chunk =
+    "050125049001000090010000980000000100000000000100000000000000000024000000640000000001020304"
+    "05060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728292a2b2c2d2e2f3031"
+    "32333435363738393a3b3c3d3e3f404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e"
+    "5f60616263000000000000000000000000";
+
+TEST(Coder, ChunksOfBlosc2AreUnsupported) {
+  Coder coder({{blosc_id, {4, 1, deflate_id, 1}}});
+  const Bytes stored = from_hex(blosc2_chunk);
+  Bytes back(400);
+  try {
+    coder.decode(stored, 0, back);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::unsupported);
+    EXPECT_NE(std::string(error.what()).find("Blosc2"), std::string::npos) << error.what();
+  }
+  // What is not whole, or of another size, is damage as ever.
+  for (std::size_t length = 0; length < stored.size(); ++length) {
+    EXPECT_TRUE(refuses(coder, std::span(stored).first(length), 0, back.size())) << length;
+  }
+  EXPECT_TRUE(refuses(coder, stored, 0, back.size() + 1));
+}
+
 /// Of h5py: a hundred bytes of 7, then the numbers 0 to 9.
 const char* const lzf_chunk = "010707e059000900010203040506070809";
 
