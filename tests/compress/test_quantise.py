@@ -154,7 +154,9 @@ def cf_of(path, name="v"):
 
 def converted(source, target, *options):
     subprocess.run([COMMAND, "convert", source, target, *options], check=True)
-    subprocess.run([COMMAND, "verify", target], check=True, stdout=subprocess.DEVNULL)
+    verdict = subprocess.run([COMMAND, "verify", target], check=True, text=True,
+                             stdout=subprocess.PIPE).stdout
+    assert "not covered" not in verdict, verdict
     return target
 
 

@@ -8,6 +8,7 @@
 #include "codec/plugins.hpp"
 #include "commit/publish/damage.hpp"
 #include "layout/portion.hpp"
+#include "layout/rounding.hpp"
 #include "model/coverage.hpp"
 
 namespace sluice::commit {
@@ -216,7 +217,9 @@ void RecordFeed::list_uncovered() {
   for (std::uint32_t v = 0; v < has_records_.size(); ++v) {
     const Definition& definition = catalog().variables()[v].definition;
     const bool is_other_name = !catalog().variables()[v].same_as.empty();
-    if (is_other_name || has_records_[v] || definition.shape.volume() == 0) {
+    // The value of one that says how others are rounded means nothing: its attributes do.
+    if (is_other_name || has_records_[v] || definition.shape.volume() == 0 ||
+        layout::says_rounding(definition)) {
       continue;
     }
     // Last, since it looks into the index of chunks.
