@@ -114,6 +114,14 @@ class Stores(unittest.TestCase):
         self.assertEqual(result.returncode, FINE, result.stderr)
         self.assertEqual(sluice("diff", "spins.h5", target).returncode, FINE)
 
+    def test_a_store_is_no_set_of_parts(self):
+        for target in (self.store(), self.store().replace(".zarr", ".icechunk")):
+            if target.endswith(".icechunk"):
+                self.assertEqual(sluice("convert", "spins.h5", target).returncode, FINE)
+            result = sluice("collect", target)
+            self.assertEqual((result.returncode, len(said(result))), (BAD_INPUT, 1))
+            self.assertIn("not the index of a set of parts", result.stderr)
+
     def test_watch(self):
         target = self.store()
         result = sluice("watch", target, "--all", "--until", "4", "--json")

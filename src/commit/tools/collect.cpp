@@ -7,6 +7,7 @@
 #include "commit/publish/agreed_path.hpp"
 #include "commit/publish/parts_files.hpp"
 #include "exec/transport/agree.hpp"
+#include "layout/formats/stores.hpp"
 #include "model/bytes.hpp"
 #include "storage/calls.hpp"
 
@@ -50,6 +51,11 @@ class Collector {
 
 Collected Collector::run() {
   auto message = exec::on_root(transport_, [&](model::ByteWriter& out) {
+    if (layout::is_store(storage_, index_path_)) {
+      throw Error(Code::format, index_path_ +
+                                    ": is a store of Zarr or Icechunk, not the index of a set of "
+                                    "parts: there is nothing to collect");
+    }
     index_ = std::make_unique<PartsIndex>(storage_, index_path_, "", Opening::append);
     out.put(index_->content().set().words());
   });
