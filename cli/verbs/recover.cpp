@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commit/publish/agreed_path.hpp"
+#include "commit/publish/atomic_file.hpp"
 #include "commit/publish/parts_files.hpp"
 #include "commit/publish/recovery.hpp"
 #include "commit/read/input.hpp"
@@ -43,6 +44,7 @@ struct Recovered {
   std::uint64_t steps = 0;
   std::uint64_t parts = 0;  ///< of a set: those with a journal (rank 0)
   bool would = false;       ///< dry run: nothing was done
+  bool has_new = false;     ///< a file that was to replace it is left (rank 0)
 };
 
 std::string last_step_text(std::uint64_t steps) {
@@ -92,7 +94,23 @@ Json outcome_json(const std::string& path, const Recovered& outcome) {
           {"recovered", is_done},
           {"parts_with_journals", outcome.parts},
           {"steps_without_values", recovery.counted - recovery.there},
+          {"left_new_file", outcome.has_new},
           {"steps", outcome.steps}};
+}
+
+std::string new_file_text(const std::string& path) {
+  return fmt::format(
+      "{}: left by a program that ended before its first commit; it may be removed\n",
+      printable(commit::building_path(path)));
+}
+
+/// Error not_found, if only the file is there that was to get the name.
+void refuse_unnamed(storage::Storage& storage, const std::string& path) {
+  if (!storage.exists(path) && storage.exists(commit::building_path(path))) {
+    throw Error(Code::not_found, path + ": is not there, but " + commit::building_path(path) +
+                                     " is: a program writes it, or ended before its first commit; "
+                                     "then there is nothing to recover, and it may be removed");
+  }
 }
 
 /// The parts of a set have journals of their own. Collective.
@@ -119,7 +137,11 @@ Recovered recover_one(const Context& context, const std::string& given_path, boo
   Recovered outcome;
   outcome.would = dry_run;
   const auto message = exec::on_root(context.transport, [&] {
+    refuse_unnamed(context.storage, path);
     outcome.recovery = commit::recover_unattended(context.storage, path, dry_run);
+    // In this order: a writer has the lease before it makes the file.
+    outcome.has_new = context.storage.exists(commit::building_path(path)) &&
+                      !commit::has_lease(context.storage, path);
     return std::vector<std::byte>{
         std::byte{dry_run && outcome.recovery.there < outcome.recovery.counted}};
   });
@@ -146,7 +168,7 @@ int recover(const Context& context, const RecoverOptions& options) {
       if (options.json) {
         all.push_back(outcome_json(path, outcome));
       } else if (context.is_root()) {
-        tell("{}", outcome_text(path, outcome));
+        tell("{}{}", outcome_text(path, outcome), outcome.has_new ? new_file_text(path) : "");
       }
     } catch (const Error& e) {
       code = bad_input;  // whatever it is; the other files may be good

@@ -1,5 +1,6 @@
 """Where the command's files are: by symbolic links, at the limit of file size, pipes."""
 
+import json
 import os
 import re
 import resource
@@ -49,6 +50,27 @@ class Places(unittest.TestCase):
         self.assertEqual(result.returncode, FINE, result.stderr)
         self.assertIn("never became durable", result.stdout)
         self.assertFalse(os.path.exists(real + ".sluice-journal"))
+
+    def test_recover_names_what_never_got_its_name(self):
+        shutil.copy(copy("spins.h5"), self.at("whole.h5"))
+        for name in ("whole.h5.sluice-new", "none.h5.sluice-new"):
+            with open(self.at(name), "wb"):
+                pass
+        for options in ((), ("--dry-run",)):
+            result = self.run_here("recover", "whole.h5", *options)
+            self.assertEqual(result.returncode, FINE, result.stderr)
+            self.assertIn("whole.h5: nothing to recover", result.stdout)
+            self.assertIn("whole.h5.sluice-new: left by a program", result.stdout)
+            result = self.run_here("recover", "--json", "whole.h5", *options)
+            self.assertIs(json.loads(result.stdout)[0]["left_new_file"], True)
+            result = self.run_here("recover", "none.h5", *options)
+            self.assertEqual((result.returncode, result.stdout), (BAD_INPUT, ""))
+            self.assertIn("none.h5.sluice-new is: a program writes it, or ended", result.stderr)
+        os.remove(self.at("whole.h5.sluice-new"))
+        result = self.run_here("recover", "whole.h5")
+        self.assertEqual((result.returncode, len(result.stdout.splitlines())), (FINE, 1))
+        result = self.run_here("recover", "whole.h5", "--json")
+        self.assertIs(json.loads(result.stdout)[0]["left_new_file"], False)
 
     def test_convert_to_a_link_writes_its_target(self):
         os.symlink("target.h5", self.at("link.h5"))
