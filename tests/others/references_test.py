@@ -251,6 +251,28 @@ def values_of(path):
         return list(file["v"][...])
 
 
+@pytest.mark.parametrize("is_inline", [True, False])
+def test_shards_are_refused_as_such(folder, is_inline):
+    group = zarr.create_group(folder / "s.zarr")
+    array = group.create_array("v", shape=(8,), chunks=(2,), shards=(8,), dtype="<i2")
+    array[:] = np.arange(8)
+    group.create_array("w", data=np.arange(3, dtype="<i2"))
+    store = folder / "s.zarr"
+    refs = {"zarr.json": (store / "zarr.json").read_text()}
+    for name in ("v", "w"):
+        shard = (store / name / "c/0").read_bytes()
+        refs[f"{name}/zarr.json"] = (store / name / "zarr.json").read_text()
+        refs[f"{name}/c/0"] = ("base64:" + base64.b64encode(shard).decode() if is_inline
+                               else [f"s.zarr/{name}/c/0", 0, len(shard)])
+    write(folder / "r.json", refs)
+    told = json.loads(sluice("ls", folder / "r.json", "--json"))
+    assert "shards" in json.dumps(told["unreadable"]), told
+    with library.open(folder / "r.json") as file:
+        np.testing.assert_array_equal(file["w"][...], np.arange(3))
+        with pytest.raises(library.Error, match="references to shards"):
+            print(file["v"][...])
+
+
 def test_spellings_of_references(folder):
     group = {".zgroup": json.dumps({"zarr_format": 2}), "v/.zarray": json.dumps(ARRAY)}
     refs = folder / "r.json"

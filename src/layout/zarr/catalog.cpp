@@ -35,6 +35,18 @@ std::string storage_text(const Array& array) {
   return text;
 }
 
+/// Of references: the index of a shard would have to be read through the reference to it.
+void leave_out_shards(Manifest& manifest) {
+  const auto shards = std::stable_partition(manifest.arrays.begin(), manifest.arrays.end(),
+                                            [](const Stored& s) { return !s.array.sharded; });
+  for (auto at = shards; at != manifest.arrays.end(); ++at) {
+    manifest.unreadable.push_back({at->definition.name,
+                                   "references to shards: open the store itself, or write "
+                                   "references to an array without sharding_indexed"});
+  }
+  manifest.arrays.erase(shards, manifest.arrays.end());
+}
+
 }  // namespace
 
 std::unique_ptr<ZarrCatalog> ZarrCatalog::open(storage::File& file) {
@@ -47,6 +59,7 @@ void ZarrCatalog::load() {
   manifest_ = read_manifest(file_);
   if (is_references(file_)) {
     referenced_.emplace(file_);
+    leave_out_shards(manifest_);
   }
   ours_ = manifest_.ours;
   steps_ = manifest_.steps;
