@@ -1,5 +1,7 @@
 #include "layout/rounding.hpp"
 
+#include <algorithm>
+
 #include "codec/plugins.hpp"
 #include "layout/encoding.hpp"
 #include "sluice/error.hpp"
@@ -35,18 +37,12 @@ std::optional<codec::Rounding> rounding_of(const model::Definition& definition) 
   return rounding;
 }
 
-bool is_outdated(const codec::Rounding& rounding, const model::Attribute& attribute) {
-  for (const codec::Quantiser& row : codec::quantisers()) {
-    if (attribute.name == row.cf_attribute && &row != rounding.quantiser) {
-      return true;
-    }
-    if (&row == rounding.quantiser &&
-        (attribute.name == row.attribute || attribute.name == row.cf_attribute)) {
-      const auto* const before = std::get_if<std::int32_t>(&attribute.value);
-      return before == nullptr || rounding.kept <= *before;
-    }
-  }
-  return attribute.name == quantization_attribute;
+bool is_about_rounding(const std::string& attribute) {
+  const auto rows = codec::quantisers();
+  return attribute == quantization_attribute ||
+         std::any_of(rows.begin(), rows.end(), [&](const codec::Quantiser& row) {
+           return attribute == row.attribute || attribute == row.cf_attribute;
+         });
 }
 
 bool keeps_values(const model::Definition& definition) {

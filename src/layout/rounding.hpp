@@ -25,9 +25,8 @@ inline bool says_rounding(const model::Definition& definition) {
 /// How the values of a variable are rounded before they are compressed; nothing where they are not.
 /// Error invalid_argument where its elements are no float32 or float64, or have fewer digits.
 std::optional<codec::Rounding> rounding_of(const model::Definition& definition);
-/// Is `attribute`, of a variable that is copied and rounded by `rounding`, no longer true? It names
-/// another container or algorithm, or no fewer digits.
-bool is_outdated(const codec::Rounding& rounding, const model::Attribute& attribute);
+/// Does an attribute of that name say how its variable was rounded?
+bool is_about_rounding(const std::string& attribute);
 /// Does a variable come back as it was put, rounded or not? Not if a lossy filter changes it later:
 /// then there is nothing that a checksum of values could be of.
 bool keeps_values(const model::Definition& definition);

@@ -184,6 +184,41 @@ def test_cf_says_how_it_was_rounded(tmp_path, ending):
         assert found[0] == "bitround" and found[2] == {"quantization_nsb": 2}, found
 
 
+NETCDF = {"round": "_QuantizeBitRoundNumberOfSignificantBits",
+          "digits": "_QuantizeGranularBitRoundNumberOfSignificantDigits"}
+
+
+@pytest.mark.parametrize("ending", ["nc", "h5", "zarr"])
+@pytest.mark.parametrize("kind,before", [("i4", 3), ("i4", 9), ("i8", 3), ("i8", 5), ("u1", 3),
+                                         ("f8", 3)])
+def test_what_another_program_rounded_says_what_holds_now(tmp_path, ending, kind, before):
+    source = str(tmp_path / "source.nc")
+    write(source, sample("f4"), "f4", None)
+    with netCDF4.Dataset(source, "a") as file:
+        said = {NETCDF["digits"]: 4, "quantization": "theirs",
+                "quantization_nsb": numpy.array(before, kind), "quantization_nsd": 4}
+        file["v"].setncatts(said)
+        file.createVariable("theirs", "i1", ()).setncatts(
+            {"algorithm": "bitround", "implementation": "another"})
+    target = converted(source, str(tmp_path / f"target.{ending}"), "--compress",
+                       "round:5+deflate:1")
+    algorithm, who, kept = cf_of(target)
+    # Fewer digits than asked for are noted where the number of them is one.
+    expected = 3 if before == 3 and kind != "f8" else 5
+    assert (algorithm, kept) == ("bitround", {"quantization_nsb": expected}), (who, kept)
+    assert who.startswith("Sluice version "), who
+    attributes = zarr.open_group(target, mode="r")["v"].attrs if ending == "zarr" else None
+    with contextlib.ExitStack() as stack:
+        if attributes is None:
+            attributes = stack.enter_context(h5py.File(target))["v"].attrs
+        assert numpy.ravel(attributes[NETCDF["round"]]).tolist() == [expected]
+        assert NETCDF["digits"] not in attributes
+    # What is not rounded keeps what it says.
+    plain = converted(source, str(tmp_path / f"plain.{ending}"), "--compress", "deflate:1")
+    assert cf_of(plain) == ("bitround", "another",
+                            {"quantization_nsb": before, "quantization_nsd": 4})
+
+
 def test_netcdf_readers_see_the_conventions(tmp_path):
     source = str(tmp_path / "source.nc")
     write(source, sample("f4"), "f4", None)

@@ -16,6 +16,7 @@
 #include "commit/tools/left_out.hpp"
 #include "commit/tools/new_file.hpp"
 #include "commit/tools/one_variable.hpp"
+#include "commit/tools/rounded_again.hpp"
 #include "commit/tools/source_names.hpp"
 #include "commit/tools/step_choice.hpp"
 #include "commit/tools/unread.hpp"
@@ -203,6 +204,7 @@ class Converter {
   }
 
   void put_attributes() {
+    RoundedAgain rounded(output_->definitions());
     for (model::Attribute attribute : chosen_.attributes(input_)) {
       const auto owner =
           std::find_if(input_.variables().begin(), input_.variables().end(),
@@ -225,7 +227,7 @@ class Converter {
       const bool is_of_writer = writes != nullptr && writes(attribute);
       const auto& written = output_->definitions();
       const bool is_of_definition =
-          is_variable && (is_outdated(attribute) ||
+          is_variable && (rounded.takes(attribute) ||
                           std::any_of(written.begin(), written.end(), [&](const auto& d) {
                             return model::says_fill(attribute, d);
                           }));
@@ -247,19 +249,13 @@ class Converter {
       }
       output_->set_attribute(attribute);
     }
+    for (const model::Attribute& attribute : rounded.attributes(output_->format())) {
+      output_->set_attribute(attribute);
+    }
   }
 
   void leave_out(const model::Attribute& attribute, const std::string& why) {
     left_out_.push_back(attribute_left_out(attribute, why));
-  }
-
-  /// Does it say of a variable how it was rounded, which is now said by the writer?
-  bool is_outdated(const model::Attribute& attribute) const {
-    return std::any_of(planned_.begin(), planned_.end(), [&](const Planned& planned) {
-      const model::Definition& d = output_->definitions()[planned.output];
-      const auto rounding = d.name == attribute.owner ? layout::rounding_of(d) : std::nullopt;
-      return rounding && layout::is_outdated(*rounding, attribute);
-    });
   }
 
   /// Of a variable in the new file: what is copied beside it refers to its name in the old one.

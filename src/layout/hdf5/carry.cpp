@@ -7,6 +7,7 @@
 #include <set>
 
 #include "codec/quantise.hpp"
+#include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/carried_scales.hpp"
 #include "layout/hdf5/catalog.hpp"
 #include "layout/hdf5/datasets.hpp"
@@ -301,15 +302,19 @@ class Carrier {
     return name == labels_name ? is_netcdf_ : is_own_attribute(name);
   }
 
-  /// How a variable was rounded, where it is rounded once more.
-  static bool is_said_anew(hid_t new_object, const std::string& name, bool is_there) {
-    if (name == quantization_attribute) {
-      return is_there;
+  /// How a variable was rounded, where it is rounded once more: the writer says what holds now.
+  static bool is_said_anew(hid_t old_object, hid_t new_object, const std::string& name,
+                           bool is_there) {
+    if (!is_about_rounding(name)) {
+      return false;
     }
-    const bool is_of_other = std::any_of(
-        codec::quantisers().begin(), codec::quantisers().end(),
-        [&](const codec::Quantiser& row) { return name == row.cf_attribute && !is_there; });
-    return is_of_other && is_yes(H5Aexists(new_object, quantization_attribute), name);
+    if (is_there) {
+      return read_attribute(old_object, name) != read_attribute(new_object, name);
+    }
+    const auto rows = codec::quantisers();
+    return std::any_of(rows.begin(), rows.end(), [&](const codec::Quantiser& row) {
+      return is_yes(H5Aexists(new_object, row.attribute), name);
+    });
   }
 
   void copy_attribute(hid_t old_object, hid_t new_object, const std::string& owner,
@@ -322,7 +327,7 @@ class Carrier {
     // Sluice writes it in the type of its variable.
     const bool is_own_fill = name == "_FillValue" && is_there && copied_.count(owner) == 0;
     if (is_kept_otherwise(name) || (is_of_scale && is_decided) || is_own_fill ||
-        (copied_.count(owner) == 0 && is_said_anew(new_object, name, is_there))) {
+        (copied_.count(owner) == 0 && is_said_anew(old_object, new_object, name, is_there))) {
       return;
     }
     const Handle attribute = own(H5Aopen(old_object, name.c_str(), H5P_DEFAULT), what);
