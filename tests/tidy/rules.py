@@ -7,6 +7,7 @@ import os
 import re
 
 import cpp
+from pyflakes import checker, messages
 from tree import Finding, slug
 
 FILE_LINES_MAX = 500
@@ -414,6 +415,18 @@ def rule_headings(tree):
             above = level
 
 
+def rule_python_names(tree):
+    """Every name of a Python program is defined somewhere: only a call would tell otherwise."""
+    faults = (messages.UndefinedName, messages.UndefinedLocal, messages.UndefinedExport)
+    for file in tree.files.values():
+        if file.suffix != ".py":
+            continue
+        for found in checker.Checker(file.python, file.path).messages:
+            if isinstance(found, faults):
+                yield Finding(file.path, found.lineno, "python-names",
+                              found.message % found.message_args)
+
+
 RULES = {
     "imports": rule_imports,
     "cycles": rule_cycles,
@@ -428,4 +441,5 @@ RULES = {
     "text": rule_text,
     "links": rule_links,
     "headings": rule_headings,
+    "python-names": rule_python_names,
 }

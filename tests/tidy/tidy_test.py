@@ -419,6 +419,15 @@ class Headings(unittest.TestCase):
         ])
 
 
+class PythonNames(unittest.TestCase):
+    def test_undefined(self):
+        files = {"a.py": "import os\n\n\ndef f(x):\n    return g(x)\n\n\ndef g(y):\n    return y\n",
+                 "package.py": "from spack.package import *\n\nversion(1)\n"}
+        self.assertEqual(findings("python-names", files), [])
+        files["a.py"] += "\n\ndef h():\n    return _g(1)\n"
+        self.assertEqual(findings("python-names", files), ["a.py:13: undefined name '_g'"])
+
+
 class WholeTree(unittest.TestCase):
     def test_this_folder_is_read_and_in_order(self):
         root = Path(__file__).resolve().parents[2]
