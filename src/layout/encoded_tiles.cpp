@@ -83,7 +83,7 @@ void read_encoded(storage::File& file, const StoredVariable& stored, const Encod
   for_each_piece(tiles.placement.shape(), tiles.placement.tiling(), box, [&](const Piece& piece) {
     if (is_far && wanted.size() < most_told) wanted.push_back(piece.tile_index);
   });
-  const auto ahead = read_ahead(file, tiles, wanted);
+  const auto ahead = read_ahead(file, tiles.placement, tiles.sizes, wanted);
   for_each_piece(tiles.placement.shape(), tiles.placement.tiling(), box, [&](const Piece& piece) {
     if (last.tile != piece.tile_index || last.which != which) {
       last.tile = absent;

@@ -37,15 +37,16 @@ std::shared_ptr<void> read_ahead(storage::File& file, const Placement& placement
   return storage::will_read(file, ranges);
 }
 
-std::shared_ptr<void> read_ahead(storage::File& file, const EncodedTiles& tiles,
+std::shared_ptr<void> read_ahead(storage::File& file, const Placement& placement,
+                                 std::span<const std::uint64_t> sizes,
                                  std::span<const std::uint64_t> wanted) {
   if (!storage::reads_ahead(file)) {
     return nullptr;
   }
   std::vector<storage::FileRange> ranges;
   for (const std::uint64_t tile : wanted) {
-    if (const std::uint64_t address = tiles.placement.address(tile); address != absent) {
-      ranges.push_back({address, tiles.sizes.at(tiles.placement.entry_of(tile))});
+    if (const std::uint64_t address = placement.address(tile); address != absent) {
+      ranges.push_back({address, sizes[placement.entry_of(tile)]});
     }
   }
   return storage::will_read(file, ranges);

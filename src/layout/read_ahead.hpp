@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "layout/encoded_tiles.hpp"
+#include "layout/placement.hpp"
 #include "storage/far_reads.hpp"
 
 namespace sluice::layout {
@@ -18,8 +18,10 @@ inline constexpr std::size_t most_told = 4096;
 std::shared_ptr<void> read_ahead(storage::File& file, const Placement& placement,
                                  std::span<const model::Box> boxes);
 
-/// The same of tiles that are read whole, in the order in which they will be decoded.
-std::shared_ptr<void> read_ahead(storage::File& file, const EncodedTiles& tiles,
+/// The same of tiles that are read whole, in the order in which they will be decoded. `sizes`: of
+/// the entries of `placement`.
+std::shared_ptr<void> read_ahead(storage::File& file, const Placement& placement,
+                                 std::span<const std::uint64_t> sizes,
                                  std::span<const std::uint64_t> wanted);
 
 /// For boxes that are read one after the other: tell(i) before box i.

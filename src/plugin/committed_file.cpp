@@ -92,8 +92,7 @@ void CommittedFile::write_in_child(std::uint64_t offset, std::span<const std::by
 
 void CommittedFile::write(std::uint64_t offset, std::span<const std::byte> bytes) {
   if (!own_.is_here()) {
-    write_in_child(offset, bytes);
-    return;
+    return write_in_child(offset, bytes);
   }
   if (state_.poisoned) {
     require_sound();

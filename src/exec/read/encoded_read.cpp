@@ -283,7 +283,7 @@ class Decoding final : public RoundParty {
     }
     const std::span<std::byte> room = dense_.take(tiles.size() * tile_bytes);
     storage::File& file = reading_.file();
-    const auto ahead = layout::read_ahead(file, *reading_.tiles, tiles);
+    const auto ahead = layout::read_ahead(file, placement_, reading_.tiles->sizes, tiles);
     for_each_in_threads(tiles.size(), reading_.threads, [&](std::size_t thread, std::size_t slot) {
       const auto dense = room.subspan(slot * tile_bytes, placement_.tile_bytes(tiles[slot]));
       decoders_[thread].read(file, *reading_.tiles, tiles[slot], dense);

@@ -24,6 +24,7 @@ struct ObjectStorageOptions {
   bool says_waits = false;  ///< as in BucketOptions
 };
 
+/// Size: Most of its functions are those of a Storage, and of what it has in addition.
 class ObjectStorage final : public Storage, public WholeFiles, public FarFiles {
  public:
   ObjectStorage(const std::string& path, const ObjectStorageOptions& options);
