@@ -66,9 +66,8 @@ TEST(Overlay, AWriteForWhichMemoryIsMissingChangesNothing) {
       expect_same(overlay, model);
     }
     EXPECT_NE(failures, 0);
-    EXPECT_EQ(overlay.held_bytes(),
-              static_cast<std::uint64_t>(std::ranges::count_if(
-                  model, [](const auto& byte) { return byte.has_value(); })));
+    EXPECT_EQ(overlay.held_bytes(), static_cast<std::uint64_t>(std::ranges::count_if(
+                                        model, [](const auto& byte) { return byte.has_value(); })));
   }
 }
 
