@@ -12,6 +12,7 @@
 #include "model/kernels.hpp"
 #include "model/name.hpp"
 #include "model/numbering.hpp"
+#include "model/reserved_name.hpp"
 
 namespace sluice::commit {
 
@@ -38,12 +39,6 @@ void Description::adopt(const std::vector<model::Definition>& known, const layou
 
 namespace {
 
-void check_not_reserved(const std::string& name) {
-  if (name == "sluice" || name.rfind("sluice/", 0) == 0) {
-    throw Error(Code::bad_name, name + ": the group /sluice belongs to the library");
-  }
-}
-
 void check_chunk(const model::Definition& d) {
   const std::string what = "define " + d.name + ": chunk " + d.chunk.text();
   if (d.chunk.rank() != d.shape.rank()) {
@@ -66,7 +61,7 @@ void check_chunk(const model::Definition& d) {
 
 void check_definition(const model::Definition& d) {
   model::check_name(d.name);
-  check_not_reserved(d.name);
+  model::check_not_reserved(d.name);
   if (d.shape.rank() + (d.stepped ? 1 : 0) > model::max_rank) {
     throw Error(Code::invalid_argument, "define " + d.name + ": more than " +
                                             std::to_string(model::max_rank - 1) +
@@ -360,7 +355,7 @@ void Description::set_attribute(const model::Attribute& attribute,
   model::check_name(attribute.name);
   if (!attribute.owner.empty()) {
     model::check_name(attribute.owner);
-    check_not_reserved(attribute.owner);
+    model::check_not_reserved(attribute.owner);
   }
   layout::check_attribute(*format_, attribute);
   accept(attribute);

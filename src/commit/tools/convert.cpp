@@ -29,6 +29,7 @@
 #include "layout/rounding.hpp"
 #include "model/fill_attribute.hpp"
 #include "model/name.hpp"
+#include "model/reserved_name.hpp"
 #include "storage/self_storage.hpp"
 
 namespace sluice::commit {
@@ -185,12 +186,14 @@ class Converter {
   /// Can a format for any variables hold this one? Otherwise it is listed.
   bool is_holdable(model::Definition definition) {
     const layout::Format& format = output_->format();
-    if ((!format.many || format.has_grammar) && model::is_name(definition.name)) {
+    const bool is_free = model::is_name(definition.name) && !model::is_reserved(definition.name);
+    if ((!format.many || format.has_grammar) && is_free) {
       return true;  // what it can hold depends on all variables together
     }
     definition.dimensions.clear();
     try {
       model::check_name(definition.name);
+      model::check_not_reserved(definition.name);
       layout::check_definition(format, definition);
       return true;
     } catch (const Error& e) {
@@ -240,6 +243,7 @@ class Converter {
       }
       try {
         model::check_name(attribute.name);
+        model::check_not_reserved(attribute.owner);
         layout::check_attribute(output_->format(), attribute);
       } catch (const Error& e) {
         if (!carries_) {

@@ -18,6 +18,7 @@
 #include "layout/records/format.hpp"
 #include "layout/zarr/format.hpp"
 #include "model/name.hpp"
+#include "model/reserved_name.hpp"
 #include "model/word.hpp"
 
 namespace sluice::layout {
@@ -420,7 +421,7 @@ bool Definitions::accept(const model::Definition& definition) const {
     return false;
   }
   const auto& dimensions = definition.dimensions;
-  return model::is_name(definition.name) &&
+  return model::is_name(definition.name) && !model::is_reserved(definition.name) &&
          std::all_of(dimensions.begin(), dimensions.end(), model::is_name);
 }
 

@@ -99,7 +99,9 @@ class Carrier {
     const bool is_ours = has_log(from_.get(), old_state_.file->path());
     const bool has_other = !is_ours && has_link(from_.get(), group_name);
     if (has_other) {
-      left_.push_back(std::string(group_name) + " (the group is called as Sluice's own)");
+      const bool is_group = facts_of(from_.get(), group_name).target == Target::group;
+      left_.push_back(std::string(group_name) + (is_group ? " (the group" : " (it") +
+                      " is called as Sluice's own)");
     }
     links_ = links_below(from_.get(), "", [&](const std::string& path) {
       return path == group_name || steps_.contains(path);

@@ -7,6 +7,7 @@
 
 #include "model/kinds.hpp"
 #include "model/name.hpp"
+#include "model/reserved_name.hpp"
 
 namespace sluice::layout::netcdf4 {
 
@@ -109,6 +110,11 @@ void check_names(const Definition& definition) {
     }
     if (const std::string fault = fault_of_part(name); !fault.empty()) {
       refuse(Code::bad_name, definition, "dimension " + fault);
+    }
+    if (model::is_reserved(name)) {
+      refuse(Code::bad_name, definition,
+             "dimension " + name +
+                 ": the group /sluice belongs to the library: give the dimension another name");
     }
     if (name == step_dimension && definition.stepped) {
       refuse_step_dimension(definition);

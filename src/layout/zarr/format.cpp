@@ -8,6 +8,7 @@
 #include "layout/zarr/references.hpp"
 #include "layout/zarr/version2.hpp"
 #include "model/name.hpp"
+#include "model/reserved_name.hpp"
 
 namespace sluice::layout::zarr {
 
@@ -50,7 +51,7 @@ std::string refuse_definition(const model::Definition& definition) {
                     " bytes: Blosc, by which Zarr stores are compressed, decodes at most " +
                     std::to_string(most_blosc_bytes) + ": choose smaller chunks, or compress none");
   }
-  if ((definition.name + "/").rfind("sluice/", 0) == 0) {
+  if (model::is_reserved(definition.name)) {
     throw Error(Code::bad_name, "define " + definition.name +
                                     ": Zarr stores keep the group sluice: choose another name");
   }

@@ -1,0 +1,91 @@
+"""sluice convert of files of other programs: names that the new file cannot have are left out."""
+
+import json
+import os
+import unittest
+
+import h5py
+import netCDF4
+import numpy
+
+from command import BAD_INPUT, DIFFERS, FINE, new_path, sluice
+
+ENDINGS = (".h5", ".nc", ".zarr", ".icechunk")
+
+
+def fill(file, kind):
+    """A file that has an object where Sluice keeps its own group."""
+    file["kept"] = numpy.arange(3.0)
+    if kind == "dataset":
+        file["sluice"] = numpy.ones(3)
+        file["sluice"].attrs["note"] = 1
+    elif kind == "group":
+        file["sluice/x"], file["sluice/g/y"] = numpy.ones(3), 1.0
+        file["sluice"].attrs["note"] = 1
+        file["sluicex"] = numpy.ones(3)
+    elif kind == "empty":
+        file.create_group("sluice").attrs["note"] = 1
+    elif kind == "linked":
+        file["sluice/x"] = file["kept"]
+    elif kind == "scale":
+        file["sluice"] = numpy.ones(3)
+        file["sluice"].make_scale("sluice")
+        file["kept"].dims[0].attach_scale(file["sluice"])
+
+
+class Reserved(unittest.TestCase):
+    def convert(self, source, ending):
+        """The new file and the names that are listed as left out, if there are any."""
+        target = new_path(ending)
+        result = sluice("convert", source, target, "--json")
+        left = {one.split()[0].rstrip(":") for one in json.loads(result.stdout)["left_out"]}
+        self.assertEqual(result.returncode, DIFFERS if left else FINE, result.stderr)
+        self.assertEqual(sluice("verify", target).returncode, FINE)
+        dropped = sluice("convert", source, new_path(ending), "--drop")
+        self.assertEqual(dropped.returncode, FINE, dropped.stderr)
+        return target, left
+
+    def test_an_object_called_sluice_does_not_fail_the_others(self):
+        variables = {"dataset": {"sluice"}, "group": {"sluice/x", "sluice/g/y", "sluice"},
+                     "empty": {"sluice"}, "linked": {"sluice/x"}, "scale": {"sluice"}}
+        for kind, all_of_them in variables.items():
+            source = new_path()
+            with h5py.File(source, "w") as file:
+                fill(file, kind)
+            for ending in ENDINGS:
+                with self.subTest(kind=kind, ending=ending):
+                    target, left = self.convert(source, ending)
+                    # Copied as a whole, the file lacks one object: the group, or the dataset.
+                    self.assertEqual(left - {"kept"},
+                                     {"sluice"} if ending == ".h5" else all_of_them)
+                    # Copied, it loses its scale with that.
+                    self.assertEqual("kept" in left, (kind, ending) == ("scale", ".h5"))
+                    for name in ("kept", "sluicex")[:2 if kind == "group" else 1]:
+                        told = sluice("dump", target, name)
+                        self.assertEqual(told.returncode, FINE, told.stderr)
+
+    def test_nothing_else_is_there(self):
+        source = new_path()
+        with h5py.File(source, "w") as file:
+            file["sluice"] = numpy.ones(3)
+        for ending in (".nc", ".zarr", ".npy"):
+            target = new_path(ending)
+            result = sluice("convert", source, target)
+            self.assertEqual(result.returncode, BAD_INPUT, result.stderr)
+            self.assertIn("choose another name", result.stderr)
+            self.assertFalse(os.path.exists(target))
+
+    def test_a_dimension_called_sluice_has_no_name_in_netcdf(self):
+        source, target = new_path(), new_path(".nc")
+        with h5py.File(source, "w") as file:
+            file["v"] = numpy.arange(3.0)
+            file["v"].dims[0].label = "sluice"
+        result = sluice("convert", source, target)
+        self.assertEqual(result.returncode, FINE, result.stderr)
+        self.assertIn("the names of the dimensions of v are left out", result.stderr)
+        with netCDF4.Dataset(target) as file:
+            self.assertEqual(file["v"].dimensions, ("dim_3",))
+
+
+if __name__ == "__main__":
+    unittest.main()
