@@ -6,6 +6,7 @@
 #include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/datasets.hpp"
 #include "layout/hdf5/filter_plugins.hpp"
+#include "layout/hdf5/free_names.hpp"
 #include "layout/hdf5/log.hpp"
 #include "layout/hdf5/types.hpp"
 
@@ -16,6 +17,7 @@ using model::Dims;
 void DatasetMaker::make(std::uint32_t variable, bool places_now) {
   const model::Definition& definition = variables_.definition(variable);
   const Handle list = creation_list(file_.profile(), definition);
+  require_free(file_.id(), definition.name, "define " + definition.name);
   file_.make_groups_above(definition.name);
   if (definition.stepped) {
     make_stepped(variable, list.get());

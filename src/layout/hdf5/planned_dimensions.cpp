@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "layout/hdf5/datasets.hpp"
+#include "layout/hdf5/free_names.hpp"
 #include "layout/hdf5/log.hpp"
 #include "layout/hdf5/netcdf_attributes.hpp"
 #include "layout/times.hpp"
@@ -61,6 +62,7 @@ void PlannedDimensions::make_scale(const netcdf4::Use& use) {
       return;
     }
   }
+  require_free(file_.id(), use.name, "dimension " + use.name);
   if (use.unlimited && is_netcdf()) {
     make_time();
   } else {
