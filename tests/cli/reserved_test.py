@@ -86,6 +86,30 @@ class Reserved(unittest.TestCase):
         with netCDF4.Dataset(target) as file:
             self.assertEqual(file["v"].dimensions, ("dim_3",))
 
+    def test_what_has_the_name_of_a_dimension_is_listed(self):
+        """Of a label alone Sluice makes a scale, which is an object of that name."""
+        for kind in ("compound", "type", "group", "link", "further name"):
+            source = new_path()
+            with h5py.File(source, "w") as file:
+                file["v"], file["w"] = numpy.arange(4.0), numpy.arange(3.0)
+                file["v"].dims[0].label, file["w"].dims[0].label = "x", "y"
+                if kind == "group":
+                    file.create_group("x").attrs["note"] = 1
+                elif kind == "further name":
+                    file["x"] = file["c"] = numpy.zeros(4, "i4,f8")
+                else:
+                    file["x"] = {"type": numpy.dtype("i4,f8"), "link": h5py.SoftLink("/w"),
+                                 "compound": numpy.zeros(4, "i4,f8")}[kind]
+                file["y"] = numpy.arange(3.0)
+                file["y"].make_scale("y")
+                file["w"].dims[0].attach_scale(file["y"])
+            target, left = self.convert(source, ".h5")
+            self.assertEqual(left, {"x"}, kind)
+            with h5py.File(target) as file:
+                self.assertEqual([scale.name for scale in file["v"].dims[0].values()], ["/x"])
+                self.assertEqual(len(file["x"].attrs.keys() & {"note"}), 0)
+                self.assertEqual(file["w"][...].tolist(), [0.0, 1.0, 2.0])
+
 
 if __name__ == "__main__":
     unittest.main()

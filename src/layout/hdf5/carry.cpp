@@ -60,9 +60,12 @@ class Carrier {
       }
     }
     for (const NamedLink& link : links_) {
-      if (is_pointer(link) && !is_below_other_name(link.path) &&
-          !has_link(into_.get(), link.path)) {
-        attempt(link.path, [&] { copy_link(from_.get(), into_.get(), link.path); });
+      if (is_pointer(link) && !is_below_other_name(link.path)) {
+        attempt(link.path, [&] {
+          if (!leaves_displaced(link) && !has_link(into_.get(), link.path)) {
+            copy_link(from_.get(), into_.get(), link.path);
+          }
+        });
       }
     }
     translate_elements();
@@ -152,7 +155,7 @@ class Carrier {
   void take_object(const NamedLink& link) {
     if (link.target == Target::unreadable) {
       left_.push_back(link.path + " (" + link.why + ")");
-    } else if (has_link(into_.get(), link.path)) {
+    } else if (leaves_displaced(link) || has_link(into_.get(), link.path)) {
       return;  // Sluice wrote it, or needed it
     } else if (link.target == Target::group) {
       make_group_like(from_.get(), into_.get(), link.path);
@@ -166,6 +169,20 @@ class Carrier {
       }
       copied_.insert(link.path);
     }
+  }
+
+  /// Is its name that of a dimension's scale in the new file, and of no scale in the old one?
+  bool leaves_displaced(const NamedLink& link) {
+    const auto is = [&](hid_t file, bool (*is_kind)(hid_t)) {
+      return facts_of(file, link.path).target == Target::dataset &&
+             is_kind(own(H5Dopen2(file, link.path.c_str(), H5P_DEFAULT), link.path).get());
+    };
+    const bool is_displaced = has_link(into_.get(), link.path) && written_.count(link.path) == 0 &&
+                              is(into_.get(), is_plain_scale) && !is(from_.get(), is_scale);
+    if (is_displaced && displaced_.insert(link.path).second) {
+      left_.push_back(link.path + " (in the new file it is the name of a dimension)");
+    }
+    return is_displaced;
   }
 
   /// The datasets that Sluice has not written.
@@ -185,7 +202,10 @@ class Carrier {
       return;
     }
     const std::string& first = names_.at(link.identity);
-    if (!first.empty() && !has_link(into_.get(), first)) {
+    if (leaves_displaced(link)) {
+      return;
+    }
+    if (!first.empty() && (displaced_.count(first) != 0 || !has_link(into_.get(), first))) {
       throw Error(Code::unsupported, "the same as " + first + ", which is left out");
     }
     make_name(first, link);
@@ -261,7 +281,8 @@ class Carrier {
 
   void copy_attributes(const std::string& path) {
     const std::string what = path.empty() ? "the file" : path;
-    if (!path.empty() && (soft_.count(path) != 0 || !has_link(into_.get(), path))) {
+    if (!path.empty() &&
+        (soft_.count(path) != 0 || displaced_.count(path) != 0 || !has_link(into_.get(), path))) {
       return;  // it was named already
     }
     attempt("attributes of " + what, [&] {
@@ -453,6 +474,7 @@ class Carrier {
   std::map<std::string, std::string> names_;  ///< of objects, by their identity
   std::set<std::string> soft_;                ///< paths through soft links
   std::set<std::string> other_groups_;        ///< further names of groups
+  std::set<std::string> displaced_;           ///< whose names dimensions have in the new file
   std::set<std::string> copied_;              ///< datasets that Sluice did not write
   std::vector<std::string> left_;
 };
