@@ -1,5 +1,7 @@
 // Arrays of numpy's own format: written, appended to, read back; and foreign ones.
 #include "layout/local_files.hpp"
+#include "layout/npy/catalog.hpp"
+#include "support/faulty_storage.hpp"
 
 namespace sluice::test {
 namespace {
@@ -145,6 +147,89 @@ Error opened(const std::string& text) {
   files.put_text("v.npy", text);
   return files.caught(
       1, [&](exec::Transport& transport) { files.open(transport, "v.npy", Mode::read); });
+}
+
+/// Element i of the array in C order is i, in as many bytes; the first dimension is the fastest.
+std::string in_fortran_order(const model::Dims& shape, std::size_t bytes, bool is_big) {
+  std::string data;
+  model::Dims at = model::Dims::filled(shape.rank(), 0);
+  for (std::uint64_t n = 0; n < shape.volume(); ++n) {
+    std::uint64_t index = 0;
+    for (int d = 0; d < shape.rank(); ++d) {
+      index = index * shape[d] + at[d];
+    }
+    for (std::size_t b = 0; b < bytes; ++b) {
+      data += static_cast<char>(index >> 8 * (is_big ? bytes - 1 - b : b) & 0xff);
+    }
+    for (int d = 0; d < shape.rank() && ++at[d] == shape[d]; ++d) {
+      at[d] = 0;
+    }
+  }
+  return data;
+}
+
+/// Reads a box: each element is its own number, as far as its bytes go.
+void expect_box(layout::npy::NpyCatalog& catalog, const model::Box& box, const model::Dims& shape,
+                std::size_t bytes) {
+  std::vector<std::byte> got(box.volume() * bytes);
+  catalog.read(0, 0, box, got);
+  model::Dims at = box.start;
+  for (std::uint64_t n = 0; n < box.volume(); ++n) {
+    std::uint64_t index = 0;
+    std::uint64_t value = 0;
+    for (int d = 0; d < shape.rank(); ++d) {
+      index = index * shape[d] + at[d];
+    }
+    for (std::size_t b = bytes; b > 0; --b) {
+      value = value << 8 | static_cast<std::uint64_t>(got[n * bytes + b - 1]);
+    }
+    ASSERT_EQ(value, bytes == 8 ? index : index & ((1ULL << 8 * bytes) - 1))
+        << box.text() << " element " << n;
+    for (int d = shape.rank() - 1; d >= 0 && ++at[d] == box.end(d); --d) {
+      at[d] = box.start[d];
+    }
+  }
+}
+
+/// As many calls of the storage as a part of the array has lines made a small one last a minute.
+TEST(Npy, FortranOrderIsReadInLongPieces) {
+  struct Case {
+    model::Dims shape;
+    const char* type;
+    std::uint64_t most_reads;
+  };
+  for (const Case& one : {Case{{64, 40, 30}, "<i8", 100}, Case{{64, 40, 30}, ">i2", 100},
+                          Case{{4, 5000}, "<i4", 60}, Case{{9000, 3, 10}, "<i8", 200},
+                          Case{{20000, 12}, "|u1", 200}, Case{{5, 3, 4, 6}, "<u2", 200}}) {
+    const auto bytes = static_cast<std::size_t>(one.type[2] - '0');
+    const std::string descriptor = one.type;
+    SCOPED_TRACE(one.shape.text() + " " + descriptor);
+    LocalFiles files;
+    files.put_text("v.npy",
+                   foreign("{'descr': '" + descriptor +
+                               "', 'fortran_order': True, 'shape': " + one.shape.text() + ", }",
+                           in_fortran_order(one.shape, bytes, one.type[0] == '>')));
+    const auto faults = std::make_shared<storage::Faults>();
+    storage::FaultyStorage watched(files.storage(), faults);
+    const auto file = watched.open("v.npy", storage::Access::read);
+    const auto catalog = layout::npy::NpyCatalog::open(*file);
+    const std::uint64_t before = faults->calls(storage::Call::read);
+    const std::uint64_t rows = std::max<std::uint64_t>(1, one.shape[0] / 32);
+    for (std::uint64_t row = 0; row < one.shape[0]; row += rows) {
+      model::Box box = model::whole(one.shape);
+      box.start[0] = row;
+      box.count[0] = std::min(rows, one.shape[0] - row);
+      expect_box(*catalog, box, one.shape, bytes);
+    }
+    EXPECT_LE(faults->calls(storage::Call::read) - before, one.most_reads);
+    model::Box inner = model::whole(one.shape);
+    for (int d = 0; d < one.shape.rank(); ++d) {
+      inner.start[d] = one.shape[d] / 3;
+      inner.count[d] = one.shape[d] / 2;
+    }
+    expect_box(*layout::npy::NpyCatalog::open(*file), inner, one.shape, bytes);
+    expect_box(*catalog, inner, one.shape, bytes);
+  }
 }
 
 TEST(Npy, ForeignArraysAreRead) {

@@ -1,9 +1,8 @@
 #include "layout/npy/catalog.hpp"
 
-#include <algorithm>
+#include <utility>
 #include <vector>
 
-#include "model/convert.hpp"
 #include "model/name.hpp"
 
 namespace sluice::layout::npy {
@@ -45,37 +44,10 @@ Placement NpyCatalog::locate(std::uint32_t variable, std::uint64_t step, const B
 
 void NpyCatalog::read(std::uint32_t variable, std::uint64_t, const Box& box,
                       std::span<std::byte> out) {
-  // Fortran order: the first dimension is the fastest, so the file is read in runs along it and
-  // every element is copied to its place in C order.
-  const model::Definition& definition = variables_.at(variable).definition;
-  const std::size_t size = definition.type.bytes;
-  const int rank = definition.shape.rank();
-  if (box.empty()) {
-    return;
+  if (!fortran_) {
+    fortran_.emplace(file_, header_, variables_.at(variable).definition.shape);
   }
-  std::vector<std::byte> run(box.count[0] * size);
-  const std::uint64_t row = box.volume() / box.count[0];  // elements of `out` between two elements
-                                                          // of a run
-  Dims at = box.start;
-  for (std::uint64_t column = 0; column < row; ++column) {
-    std::uint64_t in_file = 0;
-    for (int d = rank - 1; d >= 0; --d) {
-      in_file = in_file * definition.shape[d] + at[d];
-    }
-    if (file_.read(header_.data_offset + in_file * size, run) != run.size()) {
-      throw Error(Code::truncated, file_.path() + ": truncated: ends inside its data");
-    }
-    if (header_.big_endian) {
-      model::swap_bytes(run, definition.type);
-    }
-    for (std::uint64_t i = 0; i < box.count[0]; ++i) {
-      std::copy_n(run.begin() + static_cast<std::ptrdiff_t>(i * size), size,
-                  out.begin() + static_cast<std::ptrdiff_t>((i * row + column) * size));
-    }
-    for (int d = rank - 1; d > 0 && ++at[d] == box.end(d); --d) {
-      at[d] = box.start[d];
-    }
-  }
+  fortran_->read(box, out);
 }
 
 }  // namespace sluice::layout::npy

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "layout/catalog.hpp"
+#include "layout/npy/fortran_reader.hpp"
 #include "layout/npy/header.hpp"
 
 namespace sluice::layout::npy {
@@ -25,6 +27,7 @@ class NpyCatalog final : public Catalog {
 
   storage::File& file_;
   Header header_;
+  std::optional<FortranReader> fortran_;  ///< once it has read
 };
 
 }  // namespace sluice::layout::npy
