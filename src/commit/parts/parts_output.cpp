@@ -4,6 +4,7 @@
 
 #include "commit/publish/parts_files.hpp"
 #include "commit/write/restart.hpp"
+#include "exec/cores.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/formats/formats.hpp"
 #include "layout/refusals.hpp"
@@ -161,7 +162,11 @@ void make_folder_for_all(const exec::Transport& transport, storage::Storage& sto
 
 PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
                          const std::string& path, Opening opening, const Options& options)
-    : Output(transport, storage, path, options), alone_(storage::make_self_storage(storage)) {
+    : Output(transport, storage, path, options),
+      alone_(storage::make_self_storage(storage)),
+      place_{.index_path = path,
+             .folder = parts_folder(path, lasting_parts_dir(storage, options.parts_dir)),
+             .rank_cores = exec::idle_cores(transport)} {
   const Profile asked = profile_of(path, options);
   const plan::Topology topology =
       plan::pretend({transport.rank(), transport.size(), transport.node(), transport.nodes()},
@@ -169,8 +174,6 @@ PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
   const plan::Group group = plan::writes_parts(options.strategy)
                                 ? plan::group_of(options.strategy, options.writers, topology)
                                 : plan::Group{0, 1};
-  place_.index_path = path;
-  place_.folder = parts_folder(path, lasting_parts_dir(storage, options.parts_dir));
   auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
     index_ = std::make_unique<PartsIndex>(storage, path, options.strategy, opening, asked);
     const bool goes_back = opening == Opening::append && options.restart_after >= 0;

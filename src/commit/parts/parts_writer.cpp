@@ -198,8 +198,9 @@ void PartsWriter::make_file() {
   const PlaceFacts facts = PlaceFacts::read_from(in);
   place_.number = in.get<std::uint64_t>();
   part_id_ = in.get<std::uint64_t>();
-  file_ = std::make_unique<FileWriter>(group_, storage_, FilePlace{path_, facts}, Opening::create,
-                                       options_);
+  file_ = std::make_unique<FileWriter>(group_, storage_,
+                                       FilePlace{path_, facts, false, place_.rank_cores},
+                                       Opening::create, options_);
   const std::string group = layout::hdf5::group_name;
   file_->set_attribute(
       {group, layout::hdf5::set_id_name, std::bit_cast<std::int64_t>(place_.set_id)});

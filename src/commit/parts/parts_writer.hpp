@@ -34,9 +34,10 @@ struct PartsPlace {
   std::string index_path;
   std::string folder;
   std::uint64_t set_id = 0;
-  std::uint64_t number = 0;  ///< of the next part
-  std::uint64_t stride = 1;  ///< between the numbers of one group: how many groups there are
-  bool is_lasting = false;   ///< is the folder on stable storage, with a part of the set in it?
+  std::uint64_t number = 0;    ///< of the next part
+  std::uint64_t stride = 1;    ///< between the numbers of one group: how many groups there are
+  std::size_t rank_cores = 1;  ///< as FilePlace: of all groups
+  bool is_lasting = false;     ///< is the folder on stable storage, with a part of the set in it?
   /// Of the folder, where another group makes it for this one.
   std::optional<PlaceFacts> made = std::nullopt;
 };

@@ -49,6 +49,7 @@ FilePlace agreed_place(exec::Transport& transport, storage::Storage& storage,
   place.path = in.get_string();
   place.facts = PlaceFacts::read_from(in);
   place.names_folder = in.get<bool>();
+  place.rank_cores = exec::idle_cores(transport);
   return place;
 }
 

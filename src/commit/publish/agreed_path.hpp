@@ -33,7 +33,8 @@ bool names_folder(const std::string& path);
 struct FilePlace {
   std::string path;
   PlaceFacts facts;
-  bool names_folder = false;  ///< as given on rank 0
+  bool names_folder = false;   ///< as given on rank 0
+  std::size_t rank_cores = 1;  ///< for each rank of the run: exec::idle_cores() of all of them
 };
 
 /// Collective. agreed_path(), and what is known of its place.

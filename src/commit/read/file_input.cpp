@@ -1,5 +1,6 @@
 #include "commit/read/file_input.hpp"
 
+#include "exec/cores.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/part_set.hpp"
 
@@ -7,7 +8,7 @@ namespace sluice::commit {
 
 FileInput::FileInput(exec::Transport& ranks, storage::Storage& place, const std::string& path,
                      const Options& asked)
-    : transport(ranks), storage(place), options(asked) {
+    : transport(ranks), storage(place), options(asked), rank_cores(exec::idle_cores(ranks)) {
   auto in = exec::on_root(transport, [&](model::ByteWriter& out) {
     root = std::make_unique<RootCatalog>(storage, storage.real_path(path), options);
     const layout::PartSet* set = root->catalog().set();

@@ -35,6 +35,7 @@ struct FileInput {
   std::unique_ptr<RootCatalog> root;  ///< on rank 0
   FileView view;
   std::unique_ptr<SourceFile> source;
+  std::size_t rank_cores = 1;            ///< for each rank of the run
   std::vector<std::uint64_t> set_words;  ///< of the index of a set: PartSet::words(); else empty
 };
 

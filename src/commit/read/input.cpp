@@ -40,7 +40,8 @@ std::unique_ptr<PartsInput> Input::open_parts(NeededParts needed) {
   for (std::uint32_t number = 0; number < set.variables.size(); ++number) {
     file_.view.set_number_in_set(find(set.variables[number].name), number);
   }
-  auto parts = std::make_unique<PartsInput>(file_.storage, path(), std::move(set), file_.options);
+  auto parts = std::make_unique<PartsInput>(file_.storage, path(), std::move(set), file_.options,
+                                            file_.rank_cores);
   for (std::uint32_t v = 0; v < variables().size(); ++v) {
     const model::Definition& d = variables()[v].definition;
     if (!d.varying || !variables()[v].number_in_set) {

@@ -55,13 +55,14 @@ struct PartsInput::Open {
 };
 
 PartsInput::PartsInput(storage::Storage& storage, const std::string& index_path,
-                       layout::PartSet set, const Options& options)
+                       layout::PartSet set, const Options& options, std::size_t rank_cores)
     : shared_storage_(storage),
       storage_(storage::make_self_storage(storage)),
       index_path_(index_path),
       set_(std::move(set)),
       mappings_(set_.mappings),
       options_(options),
+      rank_cores_(rank_cores),
       alone_(exec::make_solo()),
       by_variable_(set_.variables.size()) {
   std::vector<layout::Mapping>().swap(set_.mappings);  // with its memory
@@ -105,6 +106,7 @@ PartsInput::Open& PartsInput::open(std::uint32_t part) {
   }
   const std::string path = layout::part_path(index_path_, set_.parts[part].path);
   open_.push_front(std::make_unique<Open>(part, *alone_, *storage_, path, options_));
+  open_.front()->file.rank_cores = rank_cores_;  // the other ranks read parts at the same time
   return *open_.front();
 }
 

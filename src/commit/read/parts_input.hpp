@@ -29,9 +29,10 @@ std::size_t most_open_parts();
 
 class PartsInput {
  public:
-  /// Local. `storage` must outlive the object. The parts were checked (check_parts).
+  /// Local. `storage` must outlive the object. The parts were checked (check_parts). `rank_cores`:
+  /// as of the index, for parts that this rank reads alone.
   PartsInput(storage::Storage& storage, const std::string& index_path, layout::PartSet set,
-             const Options& options);
+             const Options& options, std::size_t rank_cores);
   ~PartsInput();
   PartsInput(const PartsInput&) = delete;
   PartsInput& operator=(const PartsInput&) = delete;
@@ -84,6 +85,7 @@ class PartsInput {
   layout::PartSet set_;
   MappingList mappings_;
   Options options_;
+  const std::size_t rank_cores_;
   std::unique_ptr<exec::Transport> alone_;               ///< of this rank only
   std::vector<std::vector<std::uint32_t>> by_variable_;  ///< numbers of mappings
   std::list<std::unique_ptr<Open>> open_;                ///< most recently used first

@@ -51,7 +51,7 @@ std::vector<std::vector<std::uint64_t>> rows_by_step(storage::Storage& storage,
       check_parts(*exec::make_solo(), storage, path, *set, false);
       Options options;
       options.checksum = false;  // as for other files: whether they are intact, verify says
-      parts.emplace(storage, path, *set, options);
+      parts.emplace(storage, path, *set, options, 1);
     }
     rows[v] =
         parts->rows(variable_in_set(catalog, path, layout::length_name(d.name)), catalog.steps());

@@ -5,7 +5,6 @@
 #include "commit/read/agreement.hpp"
 #include "commit/read/beside_writer.hpp"
 #include "commit/read/root_reading.hpp"
-#include "exec/cores.hpp"
 #include "exec/read/encoded_read.hpp"
 #include "exec/transport/agree.hpp"
 #include "layout/portion.hpp"
@@ -279,7 +278,7 @@ void SelectionReader::get_encoded(const GetRequest& request, const Box& region) 
   reading.readers = file_.options.readers > 0 ? plan::RankList(readers())
                                               : plan::RankList::spaced(0, 1, transport.size());
   reading.budget_bytes = file_.options.budget_bytes;
-  reading.threads = file_.storage.in_background() ? exec::idle_cores(transport) : 1;
+  reading.threads = file_.storage.in_background() ? file_.rank_cores : 1;
   reading.file = [&]() -> storage::File& { return file_.source->file(located.placement()); };
   reading.inspect = [&](std::uint64_t tile, std::span<const std::byte> dense) {
     checked_.check_tile(located, tile, dense);

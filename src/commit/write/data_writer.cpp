@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "commit/write/tile_fill.hpp"
-#include "exec/cores.hpp"
 #include "exec/transport/agree.hpp"
 #include "exec/write/flows.hpp"
 #include "layout/rounding.hpp"
@@ -51,7 +50,7 @@ exec::WriteBehind writer_of(const PlanMaker& plans, const exec::Transport& trans
 }  // namespace
 
 DataWriter::DataWriter(exec::Transport& transport, storage::Storage& storage,
-                       const std::string& path, const std::string& present_path,
+                       const FilePlace& place, const std::string& present_path,
                        const Options& options, const FileVariables& variables,
                        const PlanMaker& plans, Publisher* publisher)
     : transport_(transport),
@@ -60,6 +59,7 @@ DataWriter::DataWriter(exec::Transport& transport, storage::Storage& storage,
       variables_(variables),
       choice_(plans.choice()),
       in_background_(plans.strategy().in_background),
+      rank_cores_(place.rank_cores),
       publisher_(publisher),
       buffers_{writer_of(plans, transport, storage,
                          {plans.choice().budget_bytes, options.staging_idle_s}),
@@ -77,7 +77,7 @@ DataWriter::DataWriter(exec::Transport& transport, storage::Storage& storage,
     file_ = publisher != nullptr ? &publisher->file() : nullptr;  // which has been opened
     return;
   }
-  exec::together(transport, [&] { open_own(path, present_path, own_index >= 0, together); });
+  exec::together(transport, [&] { open_own(place.path, present_path, own_index >= 0, together); });
 }
 
 void DataWriter::open_own(const std::string& path, const std::string& present_path, bool writes,
@@ -102,7 +102,7 @@ void DataWriter::open_own(const std::string& path, const std::string& present_pa
 }
 
 std::size_t DataWriter::encoding_threads() const {
-  return storage_.in_background() ? exec::idle_cores(transport_) : 1;
+  return storage_.in_background() ? rank_cores_ : 1;
 }
 
 StagedCommit DataWriter::stage(const FileCommit& commit) {

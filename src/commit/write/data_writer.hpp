@@ -27,9 +27,9 @@ namespace sluice::commit {
 
 class DataWriter {
  public:
-  /// Collective. Opens the file of `path`, which is at `present_path`, on the ranks that write.
+  /// Collective. Opens the file of `place`, which is at `present_path`, on the ranks that write.
   /// `publisher` is that of rank 0, else null; the arguments must outlive the object.
-  DataWriter(exec::Transport& transport, storage::Storage& storage, const std::string& path,
+  DataWriter(exec::Transport& transport, storage::Storage& storage, const FilePlace& place,
              const std::string& present_path, const Options& options,
              const FileVariables& variables, const PlanMaker& plans, Publisher* publisher);
 
@@ -106,6 +106,7 @@ class DataWriter {
   const FileVariables& variables_;
   const plan::WriterChoice choice_;
   const bool in_background_;
+  const std::size_t rank_cores_;
   Publisher* publisher_;
   std::uint64_t writers_ = 1;       ///< ranks that have the file open for data
   std::uint64_t writer_index_ = 0;  ///< of this rank among them, where it is one

@@ -18,7 +18,7 @@ FileWriter::FileWriter(exec::Transport& transport, storage::Storage& storage,
       plans_(transport, storage, place, options, variables_) {
   const std::string present_path = open(opening, place);
   data_ =
-      std::make_unique<DataWriter>(transport, storage, path_, present_path, options_, variables_,
+      std::make_unique<DataWriter>(transport, storage, place, present_path, options_, variables_,
                                    plans_, planner_ ? &planner_->publisher() : nullptr);
   make_queue();
 }
