@@ -158,15 +158,21 @@ void make_folder_for_all(const exec::Transport& transport, storage::Storage& sto
   }
 }
 
+/// `transport`: all ranks of the run.
+PartsPlace place_of(const exec::Transport& transport, storage::Storage& storage,
+                    const std::string& path, const Options& options) {
+  return {.index_path = path,
+          .folder = parts_folder(path, lasting_parts_dir(storage, options.parts_dir)),
+          .rank_cores = exec::idle_cores(transport)};
+}
+
 }  // namespace
 
 PartsOutput::PartsOutput(exec::Transport& transport, storage::Storage& storage,
                          const std::string& path, Opening opening, const Options& options)
     : Output(transport, storage, path, options),
       alone_(storage::make_self_storage(storage)),
-      place_{.index_path = path,
-             .folder = parts_folder(path, lasting_parts_dir(storage, options.parts_dir)),
-             .rank_cores = exec::idle_cores(transport)} {
+      place_(place_of(transport, storage, path, options)) {
   const Profile asked = profile_of(path, options);
   const plan::Topology topology =
       plan::pretend({transport.rank(), transport.size(), transport.node(), transport.nodes()},
