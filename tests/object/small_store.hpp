@@ -17,8 +17,20 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "sluice/error.hpp"
+#include "storage/object/curl_library.hpp"
 
 namespace sluice::test {
+
+/// libcurl is optional: without it there is nothing to test of requests.
+inline bool has_curl() {
+  try {
+    storage::require_curl("s3://bucket/run.zarr");
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
 
 class SmallStore {
  public:

@@ -10,7 +10,6 @@
 #include "sluice/error.hpp"
 #include "storage/object/backoff.hpp"
 #include "storage/object/bucket.hpp"
-#include "storage/object/curl_library.hpp"
 #include "storage/object/object_errors.hpp"
 #include "storage/object/patience.hpp"
 #include "storage/object/xml.hpp"
@@ -125,9 +124,7 @@ TEST(ObjectWords, OnlyWhatMayPassIsTriedAgain) {
 }
 
 TEST(ObjectWords, WhatCannotPassIsTriedOnce) {
-  try {
-    storage::require_curl("s3://out/run.zarr");
-  } catch (const Error&) {
+  if (!test::has_curl()) {
     GTEST_SKIP() << "no libcurl";
   }
   test::SmallStore store;
@@ -174,9 +171,7 @@ TEST(ObjectWords, AWrongClockIsNamed) {
 }
 
 TEST(ObjectWords, AnAnswerThatIsNoListIsNoEmptyFolder) {
-  try {
-    storage::require_curl("s3://b/run.zarr");
-  } catch (const Error&) {
+  if (!test::has_curl()) {
     GTEST_SKIP() << "no libcurl";
   }
   test::SmallStore store;
