@@ -78,11 +78,14 @@ void read_encoded(storage::File& file, const StoredVariable& stored, const Encod
   const model::Definition& d = stored.definition;
   TileDecoder decoder(stored.filters, d.name, longest_tile_bytes);
   decoder.require_small(tiles);
-  const bool is_far = storage::reads_ahead(file);
   std::vector<std::uint64_t> wanted;
-  for_each_piece(tiles.placement.shape(), tiles.placement.tiling(), box, [&](const Piece& piece) {
-    if (is_far && wanted.size() < most_told) wanted.push_back(piece.tile_index);
-  });
+  if (storage::reads_ahead(file)) {
+    for_each_piece(tiles.placement.shape(), tiles.placement.tiling(), box, [&](const Piece& piece) {
+      if (wanted.size() < most_told) {
+        wanted.push_back(piece.tile_index);
+      }
+    });
+  }
   const auto ahead = read_ahead(file, tiles.placement, tiles.sizes, wanted);
   for_each_piece(tiles.placement.shape(), tiles.placement.tiling(), box, [&](const Piece& piece) {
     if (last.tile != piece.tile_index || last.which != which) {

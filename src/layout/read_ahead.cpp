@@ -1,6 +1,6 @@
 #include "layout/read_ahead.hpp"
 
-#include <vector>
+#include <algorithm>
 
 #include "layout/runs.hpp"
 
@@ -26,19 +26,17 @@ void add_ranges(const Placement& placement, const model::Box& box,
 }  // namespace
 
 std::shared_ptr<void> read_ahead(storage::File& file, const Placement& placement,
-                                 std::span<const model::Box> boxes) {
+                                 const model::Box& box) {
   if (!storage::reads_ahead(file)) {
     return nullptr;
   }
   std::vector<storage::FileRange> ranges;
-  for (const model::Box& box : boxes) {
-    add_ranges(placement, box, ranges);
-  }
+  add_ranges(placement, box, ranges);
   return storage::will_read(file, ranges);
 }
 
 std::shared_ptr<void> read_ahead(storage::File& file, const Placement& placement,
-                                 std::span<const std::uint64_t> sizes,
+                                 const std::vector<std::uint64_t>& sizes,
                                  std::span<const std::uint64_t> wanted) {
   if (!storage::reads_ahead(file)) {
     return nullptr;
@@ -46,10 +44,21 @@ std::shared_ptr<void> read_ahead(storage::File& file, const Placement& placement
   std::vector<storage::FileRange> ranges;
   for (const std::uint64_t tile : wanted) {
     if (const std::uint64_t address = placement.address(tile); address != absent) {
-      ranges.push_back({address, sizes[placement.entry_of(tile)]});
+      ranges.push_back({address, sizes.at(placement.entry_of(tile))});
     }
   }
   return storage::will_read(file, ranges);
+}
+
+void ReadingAhead::tell(std::size_t i) {
+  if (i % most_told != 0 || !storage::reads_ahead(file_)) {
+    return;
+  }
+  std::vector<storage::FileRange> ranges;
+  for (const std::size_t end = std::min(boxes_, i + most_told); i < end; ++i) {
+    add_ranges(placement_, box_of_(i), ranges);
+  }
+  told_ = storage::will_read(file_, ranges);
 }
 
 }  // namespace sluice::layout

@@ -27,16 +27,15 @@ bool matches(std::span<const std::byte> bytes, const Record& record) {
 void CheckedReader::get(const Located& located, const Destination& to) {
   const auto records = located.records.overlapping(to.box());
   std::vector<Box> parts;
-  std::vector<Box> wholes;
   for (const Record* record : records) {
     parts.push_back(*model::intersect(record->box, to.box()));
-    wholes.push_back(record->box);
   }
   storage::File& file = source_.file(located.placement());
   if (!model::tiles(to.box(), parts)) {
     get_unchecked(file, located, to);
   }
-  layout::ReadingAhead ahead(file, located.placement(), wholes);
+  layout::ReadingAhead ahead(file, located.placement(), records.size(),
+                             [&](std::size_t i) -> const Box& { return records[i]->box; });
   for (std::size_t i = 0; i < records.size(); ++i) {
     ahead.tell(i);
     get_record(file, located, *records[i], to);
@@ -45,14 +44,12 @@ void CheckedReader::get(const Located& located, const Destination& to) {
 
 void CheckedReader::get_unchecked(storage::File& file, const Located& located,
                                   const Destination& to) {
-  std::vector<Box> boxes;
-  for (const layout::Piece& piece : layout::cut(located.placement(), to.box())) {
-    boxes.push_back(piece.box);
-  }
-  layout::ReadingAhead ahead(file, located.placement(), boxes);
-  for (std::size_t i = 0; i < boxes.size(); ++i) {
+  const std::vector<layout::Piece> pieces = layout::cut(located.placement(), to.box());
+  layout::ReadingAhead ahead(file, located.placement(), pieces.size(),
+                             [&](std::size_t i) -> const Box& { return pieces[i].box; });
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
     ahead.tell(i);
-    for_each_part(file, located, boxes[i], [&](const Box& part) {
+    for_each_part(file, located, pieces[i].box, [&](const Box& part) {
       const auto place = to.run_of(part);
       const std::span<std::byte> bytes = place.empty() ? room_for(located, part) : place;
       read(file, located, part, bytes);

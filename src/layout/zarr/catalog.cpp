@@ -298,7 +298,7 @@ void ZarrCatalog::read(std::uint32_t variable, std::uint64_t step, const Box& bo
   }
   const Placement placement = locate(variable, step, box);
   const model::Definition& d = stored.definition;
-  const auto ahead = read_ahead(file_, placement, {&box, 1});
+  const auto ahead = read_ahead(file_, placement, box);
   std::vector<std::byte> filled;
   for_each_piece(d.shape, placement.tiling(), box, [&](const Piece& piece) {
     if (placement.address(piece.tile_index) == absent) {
