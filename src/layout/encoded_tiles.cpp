@@ -79,7 +79,7 @@ void read_encoded(storage::File& file, const StoredVariable& stored, const Encod
   TileDecoder decoder(stored.filters, d.name, longest_tile_bytes);
   decoder.require_small(tiles);
   std::vector<std::uint64_t> wanted;
-  if (storage::reads_ahead(file)) {
+  if (file.reads_ahead()) {
     for_each_piece(tiles.placement.shape(), tiles.placement.tiling(), box, [&](const Piece& piece) {
       if (wanted.size() < most_told) {
         wanted.push_back(piece.tile_index);

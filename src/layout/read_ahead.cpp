@@ -27,18 +27,18 @@ void add_ranges(const Placement& placement, const model::Box& box,
 
 std::shared_ptr<void> read_ahead(storage::File& file, const Placement& placement,
                                  const model::Box& box) {
-  if (!storage::reads_ahead(file)) {
+  if (!file.reads_ahead()) {
     return nullptr;
   }
   std::vector<storage::FileRange> ranges;
   add_ranges(placement, box, ranges);
-  return storage::will_read(file, ranges);
+  return file.will_read(ranges);
 }
 
 std::shared_ptr<void> read_ahead(storage::File& file, const Placement& placement,
                                  const std::vector<std::uint64_t>& sizes,
                                  std::span<const std::uint64_t> wanted) {
-  if (!storage::reads_ahead(file)) {
+  if (!file.reads_ahead()) {
     return nullptr;
   }
   std::vector<storage::FileRange> ranges;
@@ -47,18 +47,18 @@ std::shared_ptr<void> read_ahead(storage::File& file, const Placement& placement
       ranges.push_back({address, sizes.at(placement.entry_of(tile))});
     }
   }
-  return storage::will_read(file, ranges);
+  return file.will_read(ranges);
 }
 
 void ReadingAhead::tell(std::size_t i) {
-  if (i % most_told != 0 || !storage::reads_ahead(file_)) {
+  if (i % most_told != 0 || !file_.reads_ahead()) {
     return;
   }
   std::vector<storage::FileRange> ranges;
   for (const std::size_t end = std::min(boxes_, i + most_told); i < end; ++i) {
     add_ranges(placement_, box_of_(i), ranges);
   }
-  told_ = storage::will_read(file_, ranges);
+  told_ = file_.will_read(ranges);
 }
 
 }  // namespace sluice::layout

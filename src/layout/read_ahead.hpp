@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "layout/placement.hpp"
-#include "storage/far_reads.hpp"
+#include "storage/storage.hpp"
 
 namespace sluice::layout {
 
 /// Boxes to be told of at a time: what is told of costs memory.
 inline constexpr std::size_t most_told = 4096;
 
-/// storage::will_read() of the tiles' parts that `box` overlaps; of the first most_told parts only.
+/// File::will_read() of the tiles' parts that `box` overlaps; of the first most_told parts only.
 std::shared_ptr<void> read_ahead(storage::File& file, const Placement& placement,
                                  const model::Box& box);
 

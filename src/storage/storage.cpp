@@ -4,6 +4,14 @@
 
 namespace sluice::storage {
 
+Sizes Objects::sizes_of(std::span<const std::string> names) {
+  Sizes sizes;
+  for (const std::string& name : names) {
+    sizes.push_back(object_bytes(name));
+  }
+  return sizes;
+}
+
 void File::read_collective(std::span<const ReadPiece> pieces) {
   for (const ReadPiece& piece : pieces) {
     const std::size_t got = read(piece.offset, piece.bytes);

@@ -37,6 +37,18 @@ struct ReadPiece {
   std::span<std::byte> bytes;
 };
 
+struct FileRange {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+/// The same of a file that has a path of its own.
+struct ObjectRange {
+  std::string path;
+  FileRange range;
+};
+/// Of files or objects; empty: there is none of that name.
+using Sizes = std::vector<std::optional<std::uint64_t>>;
+
 /// A range of the addresses of a store that belongs to one of its objects, from the object's start.
 struct Segment {
   std::uint64_t address = 0;
@@ -57,8 +69,19 @@ class Objects {
   virtual void adopt(std::span<const Segment> segments) = 0;
   /// The size of an object; empty if there is no such object.
   virtual std::optional<std::uint64_t> object_bytes(const std::string& name) = 0;
+  /// Of several, in the order of `names`: at a time where a look-up takes long.
+  virtual Sizes sizes_of(std::span<const std::string> names);
   /// The names of what lies in the folder `name`, "" for the store's own, in no order.
   virtual std::vector<std::string> names_in(const std::string& name) = 0;
+  /// Does will_read() something? True where a read takes long, whatever its size.
+  virtual bool reads_ahead() const { return false; }
+  /// These ranges will be read, in about this order: several are read at a time, into bounded
+  /// memory, until what is returned is destroyed. A hint: what is read otherwise, or was read once,
+  /// is read as ever. Any thread.
+  virtual std::shared_ptr<void> will_read(std::span<const FileRange> ranges) {
+    (void)ranges;
+    return nullptr;
+  }
 };
 
 class File;
@@ -94,6 +117,11 @@ class WholeFiles {
   virtual void note_empty() = 0;
   virtual bool may_have_leftovers() const = 0;
   virtual void remove_all(std::span<const std::string> paths) = 0;
+  /// The sizes of files, several looked up at a time. One that is looked up alone counts as opened,
+  /// for replace().
+  virtual Sizes sizes_of(std::span<const std::string> paths) = 0;
+  /// As Objects::will_read(), of files that open_unseen() opens.
+  virtual std::shared_ptr<void> will_read(std::vector<ObjectRange> ranges) = 0;
 };
 
 /// The identity of an open file: unique among existing files.
@@ -172,6 +200,18 @@ class File {
   std::vector<std::string> names_in(const std::string& name) {
     Objects* all = objects();
     return all != nullptr ? all->names_in(name) : std::vector<std::string>{};
+  }
+  Sizes sizes_of(std::span<const std::string> names) {
+    Objects* all = objects();
+    return all != nullptr ? all->sizes_of(names) : Sizes(names.size());
+  }
+  bool reads_ahead() {
+    Objects* all = objects();
+    return all != nullptr && all->reads_ahead();
+  }
+  std::shared_ptr<void> will_read(std::span<const FileRange> ranges) {
+    Objects* all = objects();
+    return all != nullptr ? all->will_read(ranges) : nullptr;
   }
 
   // -- of a file that several ranks opened together (Storage::open_together) ----------------------

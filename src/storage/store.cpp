@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "storage/calls.hpp"
-#include "storage/far_reads.hpp"
 #include "storage/store_version.hpp"
 
 namespace sluice::storage {
@@ -21,7 +20,7 @@ constexpr std::size_t open_objects_max = 64;
 /// The number of closed objects that are remembered for a sync; more are synced at once.
 constexpr std::size_t closed_objects_max = 4096;
 
-class Store final : public File, public Objects, public FarObjects {
+class Store final : public File, public Objects {
  public:
   /// `shown`: how messages name it; the folder if empty.
   Store(Storage& storage, std::string path, std::string manifest, Access access,
@@ -50,10 +49,10 @@ class Store final : public File, public Objects, public FarObjects {
 
   Objects* objects() override { return this; }
   std::size_t read_bytes() const override { return probe_->read_bytes(); }
-  bool reads_ahead() const override { return far_files(storage_, path_) != nullptr; }
+  bool reads_ahead() const override { return storage_.whole_files(path_) != nullptr; }
   std::shared_ptr<void> will_read(std::span<const FileRange> ranges) override {
-    FarFiles* const far = far_files(storage_, path_);
-    return far == nullptr ? nullptr : far->will_read(in_objects(ranges));
+    WholeFiles* const whole = storage_.whole_files(path_);
+    return whole == nullptr ? nullptr : whole->will_read(in_objects(ranges));
   }
   void map(std::span<const Segment> segments) override {
     const std::lock_guard lock(mutex_);
@@ -78,8 +77,8 @@ class Store final : public File, public Objects, public FarObjects {
       return manifest_.size();
     }
     const std::string object = object_path(path_, name);
-    if (FarFiles* const far = far_files(storage_, path_)) {
-      return far->sizes_of({&object, 1}).front();
+    if (WholeFiles* const whole = storage_.whole_files(path_)) {
+      return whole->sizes_of({&object, 1}).front();
     }
     if (!storage_.exists(object)) {
       return std::nullopt;
@@ -87,17 +86,15 @@ class Store final : public File, public Objects, public FarObjects {
     return storage_.open(object, Access::read)->size();
   }
   Sizes sizes_of(std::span<const std::string> names) override {
-    FarFiles* const far = far_files(storage_, path_);
-    std::vector<std::string> paths;
-    Sizes sizes;
-    for (const std::string& name : names) {
-      if (far == nullptr) {
-        sizes.push_back(object_bytes(name));
-      } else {
-        paths.push_back(object_path(path_, name));
-      }
+    WholeFiles* const whole = storage_.whole_files(path_);
+    if (whole == nullptr) {
+      return Objects::sizes_of(names);
     }
-    return far == nullptr ? sizes : far->sizes_of(paths);
+    std::vector<std::string> paths;
+    for (const std::string& name : names) {
+      paths.push_back(object_path(path_, name));
+    }
+    return whole->sizes_of(paths);
   }
   std::vector<std::string> names_in(const std::string& name) override {
     return storage_.list(name.empty() ? path_ : object_path(path_, name));

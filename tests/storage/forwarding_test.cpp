@@ -51,6 +51,8 @@ class UnusedFiles final : public WholeFiles {
   void note_empty() override {}
   bool may_have_leftovers() const override { return false; }
   void remove_all(std::span<const std::string>) override {}
+  Sizes sizes_of(std::span<const std::string> paths) override { return Sizes(paths.size()); }
+  std::shared_ptr<void> will_read(std::vector<ObjectRange>) override { return nullptr; }
 };
 
 class WithWholeFiles final : public ForwardingStorage {

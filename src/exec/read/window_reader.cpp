@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "model/box_tree.hpp"
-#include "storage/far_reads.hpp"
 
 namespace sluice::exec {
 
@@ -45,14 +44,14 @@ void WindowReader::read(std::uint64_t round, bool failed) {
 }
 
 std::shared_ptr<void> WindowReader::will_read(std::span<const storage::ReadPiece> pieces) {
-  if (!storage::reads_ahead(file_)) {
+  if (!file_.reads_ahead()) {
     return nullptr;
   }
   std::vector<storage::FileRange> ranges;
   for (const storage::ReadPiece& piece : pieces) {
     ranges.push_back({piece.offset, piece.bytes.size()});
   }
-  return storage::will_read(file_, ranges);
+  return file_.will_read(ranges);
 }
 
 void WindowReader::read_and_check(std::span<const storage::ReadPiece> pieces) {

@@ -71,7 +71,7 @@ class WindowReader {
 
   void select_records(const layout::Placement& placement, std::span<const CheckedPiece> records);
   std::vector<storage::ReadPiece> needed_pieces();
-  /// As storage::will_read().
+  /// As File::will_read().
   std::shared_ptr<void> will_read(std::span<const storage::ReadPiece> pieces);
   /// Reads piece by piece, and updates the checksums while the bytes are in the processor's cache.
   void read_and_check(std::span<const storage::ReadPiece> pieces);

@@ -150,7 +150,7 @@ storage::Sizes View::sizes_of(std::span<const std::string> names) {
   for (const std::string& name : names) {
     if (std::string file = file_of(name); !file.empty()) files.push_back(std::move(file));
   }
-  const storage::Sizes found = storage::sizes_of(store_, files);
+  const storage::Sizes found = store_.sizes_of(files);
   file_bytes_.clear();
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (found[i]) file_bytes_[files[i]] = *found[i];

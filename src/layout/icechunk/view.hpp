@@ -13,11 +13,11 @@
 
 #include "layout/icechunk/repository.hpp"
 #include "layout/zarr/metadata.hpp"
-#include "storage/far_reads.hpp"
+#include "storage/storage.hpp"
 
 namespace sluice::layout::icechunk {
 
-class View final : public storage::File, public storage::Objects, public storage::FarObjects {
+class View final : public storage::File, public storage::Objects {
  public:
   /// `store` must outlive the view. The rest as Repository.
   explicit View(storage::File& store, const std::string& branch = default_branch)
@@ -34,8 +34,6 @@ class View final : public storage::File, public storage::Objects, public storage
   void adopt(std::span<const storage::Segment>) override {}
   std::optional<std::uint64_t> object_bytes(const std::string& name) override;
   storage::Sizes sizes_of(std::span<const std::string> names) override;
-  bool reads_ahead() const override { return false; }  // most is in memory, or read from the files
-  std::shared_ptr<void> will_read(std::span<const storage::FileRange>) override { return nullptr; }
   std::vector<std::string> names_in(const std::string& name) override;
   std::size_t read(std::uint64_t offset, std::span<std::byte> bytes) override;
 

@@ -28,7 +28,7 @@ std::optional<std::uint64_t> bytes_of_object(storage::File& file, const std::str
 }
 
 storage::Sizes sizes_of_objects(storage::File& file, std::span<const std::string> names) {
-  storage::Sizes sizes = storage::sizes_of(file, names);
+  storage::Sizes sizes = file.sizes_of(names);
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (sizes[i] == 0) {
       throw Error(Code::truncated, file.path() + "/" + names[i] +

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/far_reads.hpp"
+#include "storage/storage.hpp"
 
 namespace sluice::layout::zarr {
 

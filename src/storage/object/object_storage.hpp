@@ -25,7 +25,7 @@ struct ObjectStorageOptions {
 };
 
 /// Size: Most of its functions are those of a Storage, and of what it has in addition.
-class ObjectStorage final : public Storage, public WholeFiles, public FarFiles {
+class ObjectStorage final : public Storage, public WholeFiles {
  public:
   ObjectStorage(const std::string& path, const ObjectStorageOptions& options);
   ~ObjectStorage() override;

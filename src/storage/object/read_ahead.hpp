@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/far_reads.hpp"
+#include "storage/storage.hpp"
 #include "storage/object/bucket.hpp"
 #include "storage/object/workers.hpp"
 
