@@ -165,6 +165,34 @@ def budget(folder):
     return told
 
 
+def left(folder):
+    """A failure while an entry method that could not wait has left the rest of its write."""
+    writers = _writers()
+    out = sluice.charm.open(os.path.join(folder, "left.bin"), "w", writers=1, budget_bytes=1 << 20,
+                            tile_bytes=1 << 16)
+    nbytes = 5 << 20
+    complete = Future()
+    session = out.start(0, nbytes, complete)
+    told = []
+    for pe, size in ((1, 10), (2, nbytes)):
+        written = Future()
+        writers[pe].write(out, session, 0, size, pe, written)
+        told.append(written.get())
+    for wait in (complete.get, out.close):
+        try:
+            wait()
+            told.append(None)
+        except Error as error:
+            told.append(error.code.name)
+    # The other files go on.
+    after = sluice.charm.open(os.path.join(folder, "after.bin"), "w")
+    done, written = Future(), Future()
+    writers[2].write(after, after.start(0, 10, done), 0, 10, 7, written)
+    told += [written.get(), done.get()]
+    after.close()
+    return told
+
+
 def reading(folder):
     """What walk() wrote, by chares of every PE; beyond its end."""
     writers = _writers()

@@ -39,7 +39,7 @@ def _run(folder, *scenarios, most_s=120):
 def seen(tmp_path_factory):
     """One run of all scenarios; its result and its folder."""
     folder = str(tmp_path_factory.mktemp("charm"))
-    code, told = _run(folder, "walk", "wrong", "budget", "reading")
+    code, told = _run(folder, "walk", "wrong", "budget", "left", "reading")
     assert code == 0, told
     with open(os.path.join(folder, "result.json")) as file:
         return json.load(file) | {"folder": folder}
@@ -94,6 +94,11 @@ def test_a_coroutine_waits_for_room_and_others_are_told(seen):
     written = _file(seen, "budget.bin")
     np.testing.assert_array_equal(written[:-8], expected.astype(np.uint8))
     assert written[-8:].tobytes() == b"the end."
+
+
+def test_a_failure_ends_what_was_left_to_be_written(seen):
+    assert seen["left"] == [None, None, "OVERLAP", "OVERLAP", None, None]
+    assert _file(seen, "after.bin").tobytes() == bytes([7] * 10)
 
 
 def test_chares_read_what_was_written(seen):
