@@ -3,12 +3,17 @@
 #include <cstring>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <numeric>
 #include <sluice/sluice.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "api/c/c_api_handle.hpp"
 #include "api/records/records_impl.hpp"
+#include "commit/output/earlier_puts.hpp"
+#include "commit/output/small_puts.hpp"
+#include "exec/rows/row_scatter.hpp"
+#include "exec/transport/solo_transport.hpp"
 #include "layout/local_files.hpp"
 
 namespace sluice::test {
@@ -97,6 +102,83 @@ TEST(GivenUp, StreamsOfRecords) {
     ASSERT_TRUE(is_mapped(kept));
     EXPECT_EQ(std::memcmp(kept, data.data(), data.size() * sizeof(double)), 0);
   });
+}
+
+/// The first elements of a variable.
+model::Block block_of(const std::vector<double>& data, std::uint64_t count) {
+  model::Block block;
+  block.box = {{0}, {count}};
+  block.memory = {reinterpret_cast<const std::byte*>(data.data()), {Kind::f64, 8}, {count}, {0}};
+  return block;
+}
+
+model::Definition definition_of(std::uint64_t count) {
+  model::Definition definition;
+  definition.name = "v";
+  definition.type = {Kind::f64, 8};
+  definition.shape = {count};
+  return definition;
+}
+
+TEST(GivenUp, SmallPuts) {
+  constexpr std::uint64_t count = 512;
+  const std::vector<double> data(2 * count, 1.5);
+  const std::vector<double> other(2 * count, 2.5);
+  const std::byte* kept = nullptr;
+  {
+    commit::SmallPuts puts(1 << 20);
+    const auto put = [&](const std::vector<double>& from) {
+      std::vector<model::Block> blocks;
+      EXPECT_TRUE(puts.add(block_of(from, count), {2 * count}, blocks));
+      puts.finish(blocks);
+      return blocks.empty() ? nullptr : blocks.front().memory.data;
+    };
+    kept = put(data);
+    ASSERT_NE(kept, nullptr);
+    exec::note_message_given_up();
+    puts.forget();
+    const std::byte* const next = put(other);
+    EXPECT_NE(next, kept);
+    puts.forget();
+    EXPECT_EQ(put(other), next);  // what no message may use is used again
+    exec::note_message_given_up();
+  }
+  EXPECT_EQ(std::memcmp(kept, data.data(), count * sizeof(double)), 0);
+}
+
+TEST(GivenUp, PutsBeforeAStep) {
+  const std::vector<double> data(values, 1.5);
+  const std::byte* kept = nullptr;
+  {
+    commit::EarlierPuts puts(1 << 30);
+    std::vector<model::Block> blocks = {block_of(data, values)};
+    puts.add(blocks, {}, {definition_of(values)});
+    kept = blocks.front().memory.data;
+    ASSERT_NE(kept, reinterpret_cast<const std::byte*>(data.data()));
+    exec::note_message_given_up();
+  }
+  ASSERT_TRUE(is_mapped(kept));
+  EXPECT_EQ(std::memcmp(kept, data.data(), data.size() * sizeof(double)), 0);
+}
+
+TEST(GivenUp, OwnedRows) {
+  const std::vector<double> data(values, 1.5);
+  std::vector<std::uint64_t> ids(values);
+  std::iota(ids.begin(), ids.end(), 0);
+  exec::Rows rows;
+  rows.ids = ids;
+  rows.data = reinterpret_cast<const std::byte*>(data.data());
+  rows.type = {Kind::f64, 8};
+  const std::byte* kept = nullptr;
+  {
+    const auto transport = exec::make_solo();
+    exec::RowScatter scatter(*transport);
+    kept = scatter.scatter(definition_of(values), {&rows, 1}, 1 << 30).bytes.data();
+    exec::note_message_given_up();
+    scatter.done(false);
+  }
+  ASSERT_TRUE(is_mapped(kept));
+  EXPECT_EQ(std::memcmp(kept, data.data(), data.size() * sizeof(double)), 0);
 }
 
 }  // namespace

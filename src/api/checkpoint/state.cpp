@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "api/checkpoint/names.hpp"
 #include "api/file/selected.hpp"
@@ -44,7 +45,7 @@ model::Definition definition_of(const Registered& thing) {
 }
 
 /// The text of `memory`, as long as the variable's.
-std::string padded_of(const Registered& thing, const TextMemory& memory) {
+std::vector<char> padded_of(const Registered& thing, const TextMemory& memory) {
   const std::size_t room = thing.type.bytes;
   std::string text;
   if (memory.text != nullptr) {
@@ -58,12 +59,13 @@ std::string padded_of(const Registered& thing, const TextMemory& memory) {
                                     std::to_string(room) + ": register it with more");
   }
   text.resize(room, '\0');
-  return text;
+  return {text.begin(), text.end()};
 }
 
 void take_padded(const Registered& thing, OfText& text) {
   if (text.memory.text != nullptr) {
-    text.memory.text->assign(text.padded, 0, text.padded.find_last_not_of('\0') + 1);
+    const std::string_view padded(text.padded.data(), text.padded.size());
+    text.memory.text->assign(padded.substr(0, padded.find_last_not_of('\0') + 1));
   } else {
     std::memcpy(text.memory.chars, text.padded.data(), thing.type.bytes);
   }
@@ -145,6 +147,7 @@ void State::add(Registered thing, bool is_saved) {
                                   ", not as " + what_text(thing.type, thing.shape) +
                                   ": choose another name");
   }
+  keep_used();
   found->memory = std::move(thing.memory);
   found->wrong = thing.wrong;  // no save reads the memory of before
   require_right(*found);
@@ -176,6 +179,7 @@ std::vector<Variable> State::define(File& file, int ranks) const {
 }
 
 void State::put(Step& step, const std::vector<Variable>& variables, int rank) {
+  keep_used();
   for (std::size_t i = 0; i < things_.size(); ++i) {
     Registered& thing = things_[i];
     require_right(thing);
@@ -282,6 +286,7 @@ std::vector<Variable> State::find(const File& in, int ranks, int writers) const 
 
 void State::defer_gets(File& in, const std::vector<Variable>& variables, std::uint64_t step,
                        int rank, bool same_ranks) {
+  keep_used();
   forget_read();
   for (std::size_t i = 0; i < things_.size(); ++i) {
     Registered& thing = things_[i];
@@ -319,6 +324,18 @@ void State::finish_gets(File& in, const std::vector<Variable>& variables, std::u
       bytes->read = {};
     }
   }
+}
+
+/// Leaves what a message may still use to it, for ever.
+void State::keep_used() noexcept {
+  for (Registered& thing : things_) {
+    if (auto* text = std::get_if<OfText>(&thing.memory)) {
+      mark_.keep_used(text->padded);
+    } else if (auto* bytes = std::get_if<OfRank>(&thing.memory)) {
+      mark_.keep_used(bytes->read);
+    }
+  }
+  mark_ = {};
 }
 
 void State::forget_read() noexcept {

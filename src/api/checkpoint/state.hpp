@@ -1,7 +1,8 @@
 // What is registered for a checkpoint, and how it becomes variables of a file and comes back.
 //
 // Invariants: every rank registers the same names, types and shapes in the same order, which the
-// file compares when something is committed; pointers and places are a rank's own.
+// file compares when something is committed; pointers and places are a rank's own; memory of the
+// object that a message which was given up may still use is neither used again nor freed.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "exec/transport/given_up.hpp"
 #include "layout/formats/formats.hpp"
 #include "sluice/checkpoint.hpp"
 
@@ -36,7 +38,7 @@ struct SingleValue {
 };
 struct OfText {
   TextMemory memory = {};
-  std::string padded = {};  ///< as it is in the file, while it is written or read
+  std::vector<char> padded = {};  ///< as it is in the file, while it is written or read
 };
 struct OfRank {
   void* data = nullptr;
@@ -54,6 +56,11 @@ struct Registered {
 
 class State {
  public:
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() { keep_used(); }
+
   /// Of the file; before add().
   void keep_in(const layout::Format& format) { checked_.emplace(format); }
   /// Local. Error exists where the name has another type, shape or kind, bad_name where it is none
@@ -93,11 +100,13 @@ class State {
   std::vector<std::string> kept(const std::string& path, int ranks, int writers) const;
 
  private:
+  void keep_used() noexcept;
   void forget_read() noexcept;
   std::vector<Registered>::iterator known(const std::string& name);
 
   std::vector<Registered> things_;
   std::optional<layout::Definitions> checked_;
+  exec::MessageMark mark_;  ///< of before the put or the gets that use the memory of `things_`
 };
 
 }  // namespace sluice::detail

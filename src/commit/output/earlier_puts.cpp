@@ -69,6 +69,8 @@ void EarlierPuts::add(std::span<model::Block> blocks, std::span<exec::Rows> rows
 }
 
 void EarlierPuts::forget() noexcept {
+  mark_.keep_used(memory_);
+  mark_ = {};
   memory_.clear();
   held_bytes_ = 0;
 }

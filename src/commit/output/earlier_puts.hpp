@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "exec/rows/row_scatter.hpp"
+#include "exec/transport/given_up.hpp"
 #include "model/block.hpp"
 #include "model/definition.hpp"
 #include "sluice/error.hpp"
@@ -21,6 +22,9 @@ namespace sluice::commit {
 class EarlierPuts {
  public:
   explicit EarlierPuts(std::uint64_t budget_bytes) : budget_bytes_(budget_bytes) {}
+  EarlierPuts(const EarlierPuts&) = delete;
+  EarlierPuts& operator=(const EarlierPuts&) = delete;
+  ~EarlierPuts() { forget(); }
 
   /// Copies what these point to, and lets them point to the copies. Error over_budget, without
   /// effect.
@@ -32,6 +36,7 @@ class EarlierPuts {
   std::uint64_t budget_bytes_;
   std::uint64_t held_bytes_ = 0;
   std::vector<std::unique_ptr<std::byte[]>> memory_;
+  exec::MessageMark mark_;  ///< of when there was none last
 };
 
 /// `error` of a step: what was put before it is not kept.

@@ -238,6 +238,13 @@ void SmallPuts::forget() noexcept {
     run.end = nullptr;
     run.size = std::max(1, run.size - 1);  // about as much as the last step used
   }
+  if (mark_.may_be_in_use()) {
+    for (int size = 0; size < sizes; ++size) {
+      held_bytes_ -= used_[static_cast<std::size_t>(size)].size() * size_of(size);
+    }
+    mark_.keep_used(used_);
+  }
+  mark_ = {};
   for (std::size_t size = 0; size < used_.size(); ++size) {
     std::move(used_[size].begin(), used_[size].end(), std::back_inserter(free_[size]));
     used_[size].clear();

@@ -4,7 +4,8 @@
 // Invariants: the bytes of a part are dense and row-major in one piece of staging memory; the open
 // parts of a variable follow one another in memory, and none could be merged with its neighbour,
 // except what next() has added since the last merge; nothing is allocated unless a piece of memory
-// is full; memory is kept for the next step and never exceeds the budget.
+// is full; memory is kept for the next step and never exceeds the budget, except what a message
+// that was given up may still use.
 #pragma once
 
 #include <array>
@@ -13,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "exec/transport/given_up.hpp"
 #include "model/block.hpp"
 
 namespace sluice::commit {
@@ -24,6 +26,9 @@ class SmallPuts {
 
   /// `budget_bytes` bounds the staging memory, and once more the list of blocks made of it.
   explicit SmallPuts(std::uint64_t budget_bytes) : budget_bytes_(budget_bytes) {}
+  SmallPuts(const SmallPuts&) = delete;
+  SmallPuts& operator=(const SmallPuts&) = delete;
+  ~SmallPuts() { mark_.keep_used(used_); }
 
   /// The fast path: accepts a part that starts where the last one of `variable` ends, with the same
   /// type and extent, and returns true; otherwise returns false without effect. Such a part is
@@ -91,6 +96,7 @@ class SmallPuts {
   using Memory = std::unique_ptr<std::byte[]>;
   std::array<std::vector<Memory>, sizes> free_;
   std::array<std::vector<Memory>, sizes> used_;
+  exec::MessageMark mark_;  ///< of when nothing of it was used last
 };
 
 inline bool SmallPuts::next(std::uint32_t variable, const Type& type, bool allow_overflow,

@@ -285,7 +285,14 @@ struct RowScatter::Area {
 };
 
 RowScatter::RowScatter(Transport& transport) : transport_(transport) {}
-RowScatter::~RowScatter() = default;
+RowScatter::~RowScatter() { drop_areas(); }
+
+void RowScatter::drop_areas() noexcept {
+  mark_.keep_used(areas_);
+  mark_ = {};
+  areas_.clear();
+  used_ = 0;
+}
 
 /// Collective, once: the ranks that are neighbours on one node.
 void RowScatter::meet() {
@@ -339,6 +346,7 @@ RowScatter::Area& RowScatter::next_area(const Cut& cut, std::uint64_t rows,
   // Where the number of rows grows from step to step, not every step makes memory.
   const std::uint64_t most_rows = area.rows == 0 ? rows : std::max(rows, area.rows) / 8 * 9;
   const auto ranks_here = static_cast<std::uint64_t>(group_end_ - group_first_);
+  mark_.keep_used(area);
   area = {};
   area.rows = std::max(rows, most_rows);
   area.row_bytes = cut.row_bytes;
@@ -363,8 +371,7 @@ OwnedRows RowScatter::scatter(const model::Definition& definition, std::span<con
   try {
     return carry(definition, rows, budget_bytes);
   } catch (...) {
-    areas_.clear();  // rows may have been marked
-    used_ = 0;
+    drop_areas();  // rows may have been marked
     throw;
   }
 }
@@ -432,7 +439,7 @@ OwnedRows RowScatter::carry(const model::Definition& definition, std::span<const
 void RowScatter::done(bool keeps_memory) noexcept {
   used_ = 0;
   if (!keeps_memory) {
-    areas_.clear();
+    drop_areas();
   }
 }
 

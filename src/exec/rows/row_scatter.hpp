@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "exec/rows/rows.hpp"
+#include "exec/transport/given_up.hpp"
 #include "exec/transport/transport.hpp"
 #include "model/block.hpp"
 #include "model/definition.hpp"
@@ -65,6 +66,7 @@ class RowScatter {
   void meet();
   Cut cut(const model::Definition& definition) const;
   Area& next_area(const Cut& cut, std::uint64_t rows, const std::function<void()>& check_budget);
+  void drop_areas() noexcept;
   OwnedRows carry(const model::Definition& definition, std::span<const Rows> rows,
                   std::uint64_t budget_bytes);
 
@@ -75,6 +77,7 @@ class RowScatter {
   std::unique_ptr<Transport> group_;  ///< of them; null if they are all ranks, or only this one
   std::deque<Area> areas_;            ///< one for each variable of a commit
   std::size_t used_ = 0;
+  MessageMark mark_;  ///< of when there were no areas last: the owned rows are sent from there
 };
 
 }  // namespace sluice::exec

@@ -11,7 +11,7 @@ namespace {
 std::atomic<std::uint64_t> messages_given_up = 0;
 
 // Never destroyed: MPI may be finalised after static objects are.
-struct Graveyard {
+struct Kept {
   std::mutex mutex;
   std::vector<std::shared_ptr<void>> memory;
 };
@@ -19,9 +19,9 @@ struct Graveyard {
 }  // namespace
 
 void keep_memory(std::shared_ptr<void> memory) noexcept {
-  static auto* graveyard = new Graveyard;
-  const std::lock_guard lock(graveyard->mutex);
-  graveyard->memory.push_back(std::move(memory));
+  static auto* kept = new Kept;
+  const std::lock_guard lock(kept->mutex);
+  kept->memory.push_back(std::move(memory));
 }
 
 void note_message_given_up() noexcept { ++messages_given_up; }
