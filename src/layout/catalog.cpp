@@ -162,7 +162,7 @@ bool is_recorded_name(const Contents& contents, const std::string& name) {
 
 void record_fills(Contents& contents, const std::vector<model::Definition>& definitions) {
   for (const model::Definition& definition : definitions) {
-    if (definition.gives_fill) {
+    if (definition.gives_fill && is_recorded_name(contents, definition.name)) {
       contents[fill_key(definition.name)] = 1;
     }
   }

@@ -71,7 +71,7 @@ Contents contents_of(const std::vector<StoredVariable>& variables,
 bool is_recorded_name(const Contents& contents, const std::string& name);
 bool is_recorded_attribute(const Contents& contents, const std::string& owner,
                            const std::string& name);
-/// Notes which variables say a fill value without being partial: an HDF5 file shows only the value.
+/// Notes which variables in them say a fill value without being partial: HDF5 shows the value only.
 void record_fills(Contents& contents, const std::vector<model::Definition>& definitions);
 bool is_recorded_fill(const Contents& contents, const std::string& name);
 /// Is it unchanged since then?
