@@ -2,12 +2,24 @@
 // has names, also after an append, a failed step and a conversion.
 #include "commit/tools/convert.hpp"
 #include "commit/tools/verify.hpp"
+#include "layout/hdf5/driver.hpp"
+#include "layout/hdf5/scales.hpp"
 #include "layout/local_files.hpp"
 
 namespace sluice::test {
 namespace {
 
 using Names = std::vector<std::string>;
+
+/// Has the dataset scales for its dimensions?
+bool is_attached_in(storage::File& file, const std::string& dataset) {
+  layout::hdf5::DriverState state;
+  state.file = &file;
+  const auto access = layout::hdf5::access_list(state);
+  const layout::hdf5::Handle hdf5(H5Fopen(file.path().c_str(), H5F_ACC_RDONLY, access.get()));
+  const layout::hdf5::Handle object(H5Dopen2(hdf5.get(), dataset.c_str(), H5P_DEFAULT));
+  return layout::hdf5::is_attached(object.get(), dataset);
+}
 
 struct Form {
   std::string name;
@@ -215,6 +227,29 @@ TEST(DimensionNames, WhatNetcdfCannotHoldIsLeftOutAndNamed) {
     EXPECT_EQ(in.time(0), 1.5);
     File back = files.open(transport, "a.h5", Mode::read);
     EXPECT_EQ(back.info(back.find("c")).dimensions, (Names{"n"}));
+  });
+}
+
+/// netCDF reads such a file wrongly; HDF5 has the names as labels, without scales.
+TEST(DimensionNames, OneNameOfTwoSizesInAVariable) {
+  LocalFiles files;
+  files.run(1, [&](exec::Transport& transport) {
+    const std::vector<double> values{0, 1, 2, 3, 4, 5};
+    File out = files.open(transport, "a.h5", Mode::write);
+    out.put(out.define<double>("v", {2, 3}, {.dimensions = {"x", "x"}}), values.data());
+    out.put(out.define<double>("w", {2}, {.dimensions = {"x"}}), values.data());
+    out.close();
+    File in = files.open(transport, "a.h5", Mode::read);
+    EXPECT_EQ(in.info(in.find("v")).dimensions, (Names{"x", "x"}));
+    const auto file = files.storage()->open("a.h5", storage::Access::read);
+    EXPECT_FALSE(is_attached_in(*file, "v"));
+    EXPECT_TRUE(is_attached_in(*file, "w"));
+    const auto done = commit::convert(transport, *files.storage(), {"a.h5", "a.nc", Options{}});
+    EXPECT_EQ(done.unnamed, Names{"v"});
+    File copy = files.open(transport, "a.nc", Mode::read);
+    std::vector<double> got(6);
+    copy.get(copy.find("v"), got.data());
+    EXPECT_EQ(got, values);
   });
 }
 

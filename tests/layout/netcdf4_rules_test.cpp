@@ -62,6 +62,8 @@ TEST(Dimensions, HaveOneSize) {
   const std::vector<Definition> others{variable("a", {5}, false, {"x"})};
   EXPECT_EQ(code_of(variable("b", {5}, true, {"x"}), others), Code::ok);
   EXPECT_EQ(code_of(variable("b", {6}, true, {"x"}), others), Code::invalid_argument);
+  EXPECT_EQ(code_of(variable("b", {5, 5}, true, {"x", "x"}), others), Code::ok);
+  EXPECT_EQ(code_of(variable("b", {5, 6}, true, {"x", "x"})), Code::invalid_argument);
 }
 
 TEST(Dimensions, AreNotVariablesOfAnotherShape) {

@@ -122,7 +122,7 @@ bool may_have_scales(Profile profile, std::span<const netcdf4::Use> uses,
     return true;
   }
   // Variables with steps and no other dimension use the names of the others.
-  return !uses.empty() && uses_scales(profile, definitions) &&
+  return !uses.empty() && !netcdf4::find_conflict(uses) && uses_scales(profile, definitions) &&
          std::all_of(uses.begin(), uses.end(), [&](const netcdf4::Use& use) {
            if (const netcdf4::Use* scale = scales.find(use.name)) {
              return *scale == use;

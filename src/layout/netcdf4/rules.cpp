@@ -44,6 +44,18 @@ std::vector<Use> uses_of(const Definition& definition) {
   return uses;
 }
 
+std::optional<std::pair<Use, Use>> find_conflict(std::span<const Use> uses) {
+  for (auto use = uses.begin(); use != uses.end(); ++use) {
+    const auto earlier = std::find_if(uses.begin(), use, [&](const Use& other) {
+      return other.name == use->name && other != *use;
+    });
+    if (earlier != use) {
+      return {{*earlier, *use}};
+    }
+  }
+  return std::nullopt;
+}
+
 bool has_invented_names(const Definition& definition) {
   Definition nameless = definition;
   nameless.dimensions.clear();
@@ -165,6 +177,12 @@ void check_alone(const Definition& definition, const std::vector<Use>& uses) {
 void NameRules::check(const Definition& definition) const {
   const std::vector<Use> uses = uses_of(definition);
   check_alone(definition, uses);
+  if (const auto conflict = find_conflict(uses)) {
+    const auto& [first, second] = *conflict;
+    refuse(Code::invalid_argument, definition,
+           "dimension " + first.name + " has " + std::to_string(first.size) + " elements and " +
+               std::to_string(second.size) + " in the same variable: use two names");
+  }
   for (const Use& use : uses) {
     check_against(definition, use);
   }

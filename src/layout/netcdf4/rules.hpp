@@ -4,9 +4,12 @@
 // group. If the caller names none, dimensions of one size share the name `dim_<size>`.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "model/definition_rules.hpp"
@@ -29,6 +32,8 @@ struct Use {
 /// the last dimension, the classic form of netCDF: netcdf-c 4.9.0 reads only the first element of
 /// HDF5's fixed-length text correctly.
 std::vector<Use> uses_of(const model::Definition& definition);
+/// The first dimension that has another size earlier in `uses`, after that one; empty: there is none.
+std::optional<std::pair<Use, Use>> find_conflict(std::span<const Use> uses);
 /// Are the names of its dimensions those that they would get by default?
 bool has_invented_names(const model::Definition& definition);
 /// Is it the coordinate variable of its own dimension: 1-D, in the root group, of the same name?
