@@ -50,6 +50,47 @@ class Foreign(unittest.TestCase):
             with xarray.open_dataset(target, decode_cf=False, **XARRAY[ending]) as read:
                 self.assertEqual(read["cut"].values.tolist(), expected["cut"].tolist())
 
+    def test_coordinates_that_are_texts_of_any_length(self):
+        """What xarray makes of names: the copy has them too, as the coordinates that they are."""
+        stations = ["a", "größer", ""]
+        data = xarray.Dataset({"t": (("station", "y"), numpy.arange(6.0).reshape(3, 2)),
+                               "name": (("station",), numpy.array(["x", "yy", "z"], object)),
+                               "n": (("station",), numpy.arange(3))},
+                              coords={"station": stations, "y": [0.5, 1.5],
+                                      "level": ("z", numpy.array(["up", "down"], object))})
+        data["station"].attrs["long_name"] = "of the network"
+        source = new_path(".nc")
+        data.to_netcdf(source, engine="netcdf4")
+        for ending in (".nc", ".h5"):
+            target = converted(source, ending=ending)
+            with xarray.open_dataset(target, **XARRAY[ending]) as read:
+                self.assertEqual(read["station"].values.tolist(), stations)
+                self.assertEqual(read["station"].attrs, {"long_name": "of the network"})
+                self.assertEqual(read["t"].sel(station="größer").values.tolist(), [2, 3])
+                self.assertEqual(read["n"].dims, ("station",))
+                self.assertEqual(read["name"].values.tolist(), ["x", "yy", "z"])
+            again = converted(target, ending=ending)
+            with xarray.open_dataset(again, **XARRAY[ending]) as read:
+                self.assertEqual(read["t"].sel(station="a").values.tolist(), [0, 1])
+            self.assertEqual(sluice("verify", target).returncode, FINE)
+
+    def test_characters_that_are_shorter_than_their_unlimited_dimension(self):
+        """They are copied as they are, and the dimension is fixed."""
+        source = new_path(".nc")
+        with netCDF4.Dataset(source, "w") as file:
+            file.createDimension("lat", None)
+            file.createDimension("n", 2)
+            file.createVariable("d", "f4", ("lat",))[0:3] = 1
+            file.createVariable("never", "S1", ("lat",))
+            file.createVariable("one", "S1", ("lat",))[0:1] = b"q"
+            file.createVariable("two", "S1", ("lat", "n"))[0:1] = [[b"a", b"b"]]
+        target = converted(source, ending=".nc")
+        with netCDF4.Dataset(target) as file:
+            file.set_auto_mask(False)
+            self.assertEqual(file["never"][:].tolist(), [b"", b"", b""])
+            self.assertEqual(file["one"][:].tolist(), [b"q", b"", b""])
+            self.assertEqual(file["two"][:].tolist(), [[b"a", b"b"], [b"", b""], [b"", b""]])
+
     def test_a_fill_value_that_is_no_missing_value_is_named(self):
         """Zarr 3 says with fill_value only what elements read as that are not there."""
         source = new_path(".zarr")

@@ -3,9 +3,12 @@
 // A variable that Sluice has written has scales in the root group, by the names of its dimensions.
 // Where its scales in the old file lie elsewhere, it gets those instead, if the new file has them;
 // its labels keep the names. netCDF's dimensions are in the root group: there it keeps its own.
+// Coordinates that Sluice does not read (text of any length) take the place of the scale without
+// coordinates that it has made for their dimension.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -25,8 +28,15 @@ class CarriedScales {
   /// had? These have theirs. `others()`: the datasets that Sluice does not write; asked for once.
   bool is_unused(const std::string& path, const std::function<std::vector<std::string>()>& others);
 
-  /// Reads the scales of the new file, which has all its datasets by now.
-  void load() { scales_.load(into_); }
+  /// Is its name in the new file that of a dimension's scale without coordinates, whose place what
+  /// has it in the old file cannot take?
+  bool displace(const std::string& path) const;
+  /// If the old file has the coordinates of a dimension at `path`, and the new one its scale without
+  /// coordinates, removes that. False if not.
+  bool make_room(const std::string& path);
+  /// Reads the scales of the new file, which has all its datasets by now. Those that took the place
+  /// of others become the scales of their variables.
+  void load();
   /// Gives the dataset at `path` the scales that it has in the old file. False if the new one does
   /// not have them all.
   bool attach(const std::string& path, bool is_written);
@@ -34,6 +44,10 @@ class CarriedScales {
   void finish();
 
  private:
+  void note_attached();
+  void lengthen(hid_t dataset, const std::string& path, const model::Dims& least) const;
+  model::Dims lengths_of(const std::vector<std::string>& names) const;
+
   const hid_t from_;
   const hid_t into_;
   const bool is_netcdf_;
@@ -41,6 +55,9 @@ class CarriedScales {
   std::optional<std::set<std::string>> used_;  ///< scales of the old file
   Scales scales_;                              ///< of the new one
   std::set<std::string> detached_;             ///< scales that a dataset no longer has
+  std::vector<netcdf4::Use> replaced_;         ///< scales that were removed, by path
+  /// Names of dimensions of the new file's datasets, before the first of these was removed.
+  std::map<std::string, std::vector<std::string>> attached_;
 };
 
 }  // namespace sluice::layout::hdf5

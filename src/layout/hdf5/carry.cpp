@@ -155,7 +155,8 @@ class Carrier {
   void take_object(const NamedLink& link) {
     if (link.target == Target::unreadable) {
       left_.push_back(link.path + " (" + link.why + ")");
-    } else if (leaves_displaced(link) || has_link(into_.get(), link.path)) {
+    } else if (leaves_displaced(link) ||
+               (has_link(into_.get(), link.path) && !scales_->make_room(link.path))) {
       return;  // Sluice wrote it, or needed it
     } else if (link.target == Target::group) {
       make_group_like(from_.get(), into_.get(), link.path);
@@ -171,14 +172,9 @@ class Carrier {
     }
   }
 
-  /// Is its name that of a dimension's scale in the new file, and of no scale in the old one?
   bool leaves_displaced(const NamedLink& link) {
-    const auto is = [&](hid_t file, bool (*is_kind)(hid_t)) {
-      return facts_of(file, link.path).target == Target::dataset &&
-             is_kind(own(H5Dopen2(file, link.path.c_str(), H5P_DEFAULT), link.path).get());
-    };
     const bool is_displaced = has_link(into_.get(), link.path) && written_.count(link.path) == 0 &&
-                              is(into_.get(), is_plain_scale) && !is(from_.get(), is_scale);
+                              scales_->displace(link.path);
     if (is_displaced && displaced_.insert(link.path).second) {
       left_.push_back(link.path + " (in the new file it is the name of a dimension)");
     }

@@ -84,6 +84,8 @@ herr_t note_dataset(hid_t, const char* path, const H5O_info_t* info, void* into)
   return 0;
 }
 
+}  // namespace
+
 std::vector<std::string> dataset_paths(hid_t file) {
   std::vector<std::string> paths;
 #if H5_VERSION_GE(1, 12, 0)
@@ -99,8 +101,6 @@ std::vector<std::string> dataset_paths(hid_t file) {
 #endif
   return paths;
 }
-
-}  // namespace
 
 void Scales::load(hid_t file) {
   clear();

@@ -83,6 +83,8 @@ bool is_scale(hid_t dataset);
 bool is_attached(hid_t dataset, const std::string& path);
 /// The names of a dataset's dimensions from its labels; empty if one has none.
 std::vector<std::string> dimension_labels(hid_t dataset);
+/// The paths of all datasets of a file.
+std::vector<std::string> dataset_paths(hid_t file);
 /// The names of datasets by the references to them. libhdf5 looks through the whole file for each
 /// name that it is asked for; here that is done once.
 class ReferencedNames {
