@@ -50,6 +50,21 @@ class Foreign(unittest.TestCase):
             with xarray.open_dataset(target, decode_cf=False, **XARRAY[ending]) as read:
                 self.assertEqual(read["cut"].values.tolist(), expected["cut"].tolist())
 
+    def test_variables_as_long_as_a_dimension_whose_coordinates_are_text(self):
+        """Texts of any length are no variable here, and say how long the dimension is."""
+        source = new_path(".nc")
+        with netCDF4.Dataset(source, "w") as file:
+            file.createDimension("x", None)
+            file.createVariable("x", str, ("x",))[0:2] = numpy.array(["p", "q"], dtype=object)
+            file.createVariable("i", "f4", ("x",), fill_value=-1.0)[0:1] = 5
+            file.createGroup("g").createVariable("i", "f4", ("x",), fill_value=-1.0)[0:1] = 6
+        target = converted(source, ending=".nc", ranks=3)
+        with netCDF4.Dataset(target) as file:
+            file.set_auto_mask(False)
+            self.assertEqual(file["x"][:].tolist(), ["p", "q"])
+            self.assertEqual(file["i"][:].tolist(), [5, -1])
+            self.assertEqual(file["g/i"][:].tolist(), [6, -1])
+
     def test_coordinates_that_are_texts_of_any_length(self):
         """What xarray makes of names: the copy has them too, as the coordinates that they are."""
         stations = ["a", "größer", ""]

@@ -1,6 +1,7 @@
 #include "layout/hdf5/padding.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "layout/hdf5/scales.hpp"
 
@@ -12,24 +13,33 @@ bool Padding::is_of_netcdf(const std::string& scale) const {
 }
 
 void Padding::note(std::size_t variable, const FoundArray& found) {
-  const model::Dims& limits = found.extents.limits;
+  for (Along& along : note_lengths(found.dataset, found.name, found.extents)) {
+    uses_.push_back({variable, along.dimension, std::move(along.scale)});
+  }
+}
+
+/// The unlimited dimensions of the dataset.
+std::vector<Padding::Along> Padding::note_lengths(hid_t dataset, const std::string& name,
+                                                  const Extents& extents) {
+  const model::Dims& limits = extents.limits;
   const bool is_resizable = std::find(limits.begin(), limits.end(), H5S_UNLIMITED) != limits.end();
   if (file_.log.is_there || !is_resizable) {
-    return;
+    return {};
   }
-  const std::vector<std::string> scales =
-      dimensions_.scales_of(found.dataset, found.name, limits.rank());
+  const std::vector<std::string> scales = dimensions_.scales_of(dataset, name, limits.rank());
   if (scales.size() != static_cast<std::size_t>(limits.rank())) {
-    return;
+    return {};
   }
+  std::vector<Along> unlimited;
   for (int d = 0; d < limits.rank(); ++d) {
     const std::string& scale = scales[static_cast<std::size_t>(d)];
     if (limits[d] == H5S_UNLIMITED && !scale.empty() && is_of_netcdf(scale)) {
       std::uint64_t& length = lengths_[scale];
-      length = std::max(length, found.extents.dims[d]);
-      uses_.push_back({variable, d, scale});
+      length = std::max(length, extents.dims[d]);
+      unlimited.push_back({d, scale});
     }
   }
+  return unlimited;
 }
 
 void Padding::apply(std::vector<StoredVariable>& variables,

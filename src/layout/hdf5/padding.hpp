@@ -25,6 +25,10 @@ class Padding {
 
   /// Notes the unlimited dimensions of the dataset of a variable.
   void note(std::size_t variable, const FoundArray& found);
+  /// Notes how long they are in a dataset that is no variable here.
+  void note_unread(hid_t dataset, const std::string& name, const Extents& extents) {
+    note_lengths(dataset, name, extents);
+  }
   /// Gives the variables that were noted the lengths of their dimensions.
   void apply(std::vector<StoredVariable>& variables, std::vector<Arrangement>& arrangements) const;
 
@@ -34,7 +38,12 @@ class Padding {
     int dimension;
     std::string scale;
   };
+  struct Along {
+    int dimension;
+    std::string scale;
+  };
   bool is_of_netcdf(const std::string& scale) const;
+  std::vector<Along> note_lengths(hid_t dataset, const std::string& name, const Extents& extents);
 
   const OpenFile& file_;
   DimensionNames& dimensions_;

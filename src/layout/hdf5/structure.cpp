@@ -297,6 +297,9 @@ void StructureReader::add_dataset(const std::string& path, const std::string& na
   const H5S_class_t extent_class = H5Sget_simple_extent_type(space.get());
   checked(extent_class, path);
   const bool is_null = extent_class == H5S_NULL;
+  if (!stored && rank <= model::max_rank && !is_null) {
+    padding_.note_unread(dataset.get(), name, extents_of(space.get()));
+  }
   if (!stored || rank > model::max_rank || is_null) {
     structure_.unreadable.push_back({name, !stored   ? foreign_type(type.get())
                                            : is_null ? "no data (null dataspace)"
