@@ -17,22 +17,17 @@ from typing import (Any, Callable, Dict, Iterator, List, Optional, Sequence, Tup
 import numpy as np
 
 from ._attributes import Attributes
-from ._definition import options_of, other_options
-from ._library import (Code, Error, NotFoundError, OneHandle, c_text, check, check_open, ffi,
-                       fortran_handle, free, free_because, given_up, is_alone, lib, line_of,
-                       reason)
+from ._definition import options_of
+from ._library import (Code, Error, OneHandle, c_text, check, check_open, ffi, fortran_handle, free,
+                       free_because, given_up, is_alone, lib, line_of, reason)
 from ._open_files import note_lost, note_open, with_advice
 from ._options import toml_of
+from ._put import put_part, put_rows_by_id, put_rows_joined
 from ._ticket import Ticket
-from ._types import (address, as_dense, as_ids, as_shape, hand_over, numbers, storable, type_of,
-                     without_mask)
-from ._variable import Variable
+from ._types import as_shape, hand_over, numbers, storable, type_of
+from ._variable import Name, Variable
 
-Name = Union[str, Variable]
 _Call = TypeVar("_Call", bound=Callable[..., Any])
-
-_DEFINED_BY = {"steps", "unit", "description", "partial", "fill", "dimensions", "chunk", "varying",
-               "compress"}
 
 
 def open(path: Union[str, "os.PathLike[str]"], mode: str = "r", comm: Any = None,
@@ -311,21 +306,7 @@ class File(OneHandle, Mapping):
                 options than it was defined with), WRONG_STATE. The commit then fails too, on every
                 rank. The commit converts the values: OVERFLOW (one does not fit) comes from it.
         """
-        array, mask, code = _taken("put", variable, data)
-        known = self._for_put("put", variable, array, shape, define)
-        array = _filled(known, array, mask)
-        selection = ffi.new("sluice_selection*", {"size": ffi.sizeof("sluice_selection")})
-        first = (0,) * array.ndim if start is None else as_shape(start)
-        if len(first) != array.ndim:
-            raise Error(Code.INVALID_ARGUMENT,
-                        f"put {known.name}: start {first} for data of shape {array.shape}")
-        starts = numbers(first)
-        counts = numbers(array.shape)
-        selection.start, selection.count = starts, counts
-        selection.allow_overflow = int(allow_overflow)
-        self._kept.append(array)
-        self._call(lib.sluice_put_selection, known._index, code, address(array), array.ndim,
-                   selection)
+        put_part(self, variable, data, shape, start, allow_overflow, define)
 
     @_local
     def put_rows(self, variable: Name, ids: Any, rows: Any, shape: Any = None,
@@ -346,16 +327,7 @@ class File(OneHandle, Mapping):
             Error: INVALID_ARGUMENT, TYPE_MISMATCH; DUPLICATE_ROW, MISSING_ROW and OUT_OF_BOUNDS
                 from the commit.
         """
-        array, mask, code = _taken("put_rows", variable, rows)
-        wanted = as_ids(ids)
-        if array.ndim == 0 or array.shape[0] != wanted.size:
-            raise Error(Code.INVALID_ARGUMENT,
-                        f"put_rows: {wanted.size} ids for rows of shape {array.shape}")
-        known = self._for_rows("put_rows", variable, array, shape, define, "its global shape")
-        array = _filled(known, array, mask)
-        self._kept += [array, wanted]
-        self._call(lib.sluice_put_rows, known._index, code, address(array), wanted.size,
-                   ffi.cast("int64_t*", wanted.ctypes.data))
+        put_rows_by_id(self, variable, ids, rows, shape, define)
 
     @_local
     def put_joined(self, variable: Name, rows: Any, shape: Any = None, **define: Any) -> None:
@@ -378,16 +350,7 @@ class File(OneHandle, Mapping):
                 put()), OUT_OF_BOUNDS (more than the shape); OUT_OF_BOUNDS also from the commit,
                 where the ranks together have more.
         """
-        array, mask, code = _taken("put_joined", variable, rows)
-        if array.ndim == 0:
-            raise Error(Code.INVALID_ARGUMENT, f"put_joined {variable}: a scalar has no rows")
-        if self._known("put_joined", variable) is None:
-            define.setdefault("varying", True)
-        known = self._for_rows("put_joined", variable, array, shape, define,
-                               "the shape with the most rows of a step")
-        array = _filled(known, array, mask)
-        self._kept.append(array)
-        self._call(lib.sluice_put_joined, known._index, code, address(array), array.shape[0])
+        put_rows_joined(self, variable, rows, shape, define)
 
     @_local
     def resize(self, variable: Name, rows: int) -> None:
@@ -705,49 +668,6 @@ class File(OneHandle, Mapping):
                         f"{variable._file!r}: give its name, or this file's variable")
         return variable
 
-    def _known(self, call: str, variable: Name) -> Optional[Variable]:
-        """The variable, if it is defined."""
-        try:
-            return self._own(call, variable)
-        except NotFoundError:
-            return None
-
-    def _for_rows(self, call: str, variable: Name, array: np.ndarray, shape: Any,
-                  define: Dict[str, Any], missing: str) -> Variable:
-        """The variable of a put of rows, defined where it is new and `missing` was given."""
-        if shape is None and self._known(call, variable) is None:
-            raise Error(Code.INVALID_ARGUMENT,
-                        f"{call} {variable}: it is not defined yet: give {missing}")
-        known = self._for_put(call, variable, array, shape, define)
-        if known.step_shape[1:] != array.shape[1:]:
-            raise Error(Code.INVALID_ARGUMENT,
-                        f"{call} {known.name}: rows of shape {array.shape[1:]} for a variable of "
-                        f"shape {known.step_shape}")
-        return known
-
-    def _for_put(self, call: str, variable: Name, array: np.ndarray, shape: Any,
-                 define: Dict[str, Any]) -> Variable:
-        """The variable of a put, defined where it is new. `shape`: None: that of `array`, or the
-        one that it was defined with."""
-        known = self._known(call, variable)
-        if known is None:
-            define.setdefault("steps", self._in_step)
-            extents = array.shape if shape is None else shape
-            return self.define(cast(str, variable), array.dtype, extents, **define)
-        if shape is not None and as_shape(shape) != known.step_shape:
-            raise Error(Code.EXISTS, f"{call} {known.name}: shape {as_shape(shape)}, but it was "
-                                     f"defined with {known.step_shape}")
-        others = other_options(self._defined.get(known.name), define)
-        if others and known.name not in self._defined and set(others) <= _DEFINED_BY:
-            # Of an appended file, whose library knows with what it was defined.
-            same = {"steps": known.has_steps, "varying": known.varying, "partial": known.partial,
-                    "fill": known.fill if known.partial else None, **define}
-            return self.define(known.name, known._stored, known.step_shape, **same)
-        if others:
-            raise Error(Code.INVALID_ARGUMENT, f"{call} {known.name}: it is defined already, with "
-                                               f"other {', '.join(others)}")
-        return known
-
 
 class Step:
     """A step that is being written; see File.step().
@@ -770,25 +690,3 @@ class Step:
             self.ticket = self._file.end_step()
         elif self._file._is_open:
             self._file._abandon_quietly(error)
-
-
-def _filled(variable: Variable, array: np.ndarray, mask: Optional[np.ndarray]) -> np.ndarray:
-    """`array` with the variable's fill value where `mask` says so."""
-    if mask is None or not mask.any():
-        return array
-    if not variable.partial:
-        raise Error(Code.INVALID_ARGUMENT,
-                    f"put {variable.name}: {int(mask.sum())} elements are masked: fill them "
-                    "(data.filled(value)), or define the variable with partial=True, whose fill "
-                    "value they get")
-    filled = array.copy()
-    filled[mask] = variable.fill
-    return filled
-
-
-def _taken(call: str, variable: Any, values: Any) -> Tuple[np.ndarray, Optional[np.ndarray], int]:
-    """What is put, as the library takes it; its mask; its sluice_type."""
-    what = f"{call} {variable.name if isinstance(variable, Variable) else variable}: "
-    plain, mask = without_mask(values)
-    array = as_dense(plain, what)
-    return array, mask, type_of(array.dtype, what)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from ._library import Code, Error, OneHandle, ffi, lib, text_of
 from ._selection import picks_several, resolve, take_out
 from ._types import (address, as_ids, as_shape, as_text, dtype_of, hand_over, numbers, storable,
                      type_of)
+
+#: How a call of a file says which variable.
+Name = Union[str, "Variable"]
 
 
 class Variable(OneHandle):
