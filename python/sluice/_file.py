@@ -23,6 +23,7 @@ from ._library import (Code, Error, OneHandle, c_text, check, check_open, ffi, f
 from ._open_files import note_lost, note_open, with_advice
 from ._options import toml_of
 from ._put import put_part, put_rows_by_id, put_rows_joined
+from ._shared_failure import SharedFailure
 from ._ticket import Ticket
 from ._types import as_shape, hand_over, numbers, storable, type_of
 from ._variable import Name, Variable
@@ -110,7 +111,7 @@ class File(OneHandle, Mapping):
         self._deferred: List[Tuple[np.ndarray, np.ndarray]] = []
         self._kept: List[Any] = []  # memory that the library reads until the next commit
         self._has_given_up = False  # messages: no call of ranks together is possible any more
-        self._failure: Any = None  # stands for that of the last commit, if all ranks have it
+        self._shared_failure = SharedFailure()
         # Variables refer to their file, not vice versa: an unreferenced file is released at once,
         # with its lease, not when cycles are collected.
         self._variables: "weakref.WeakValueDictionary[str, Variable]" = \
@@ -554,7 +555,7 @@ class File(OneHandle, Mapping):
             return
         with self._lock:  # a call of another thread ends first
             if self._is_open:
-                if self.mode != "r" and not self._is_of_all(error):
+                if self.mode != "r" and not self._shared_failure.is_in(error):
                     # Not by a commit that fails: the others may be in a call of another file.
                     free_because(self._handle, reason(line_of(error)))
                 self._drop()
@@ -566,23 +567,6 @@ class File(OneHandle, Mapping):
         except Error as own:  # what is under way is the better message
             if hasattr(error, "add_note"):  # Python 3.11
                 error.add_note(str(own))
-
-    def _mark(self, error: BaseException) -> None:
-        """All ranks have this failure. The file does not refer to it, which refers to the file."""
-        self._failure = object()
-        with contextlib.suppress(AttributeError):
-            setattr(error, "_sluice_failure", self._failure)
-
-    def _is_of_all(self, error: Optional[BaseException]) -> bool:
-        """Do the other ranks leave with it, or with what caused it, too?"""
-        while error is not None:
-            if self._failure is not None and \
-                    getattr(error, "_sluice_failure", None) is self._failure:
-                return True
-            if isinstance(error, Error) and error.code in (Code.TIMEOUT, Code.MPI):
-                return True  # they cannot be reached any more
-            error = error.__cause__
-        return False
 
     def _drop(self) -> None:
         """Closes without committing. Local."""
@@ -635,12 +619,12 @@ class File(OneHandle, Mapping):
 
     def _together(self, function: Any, *arguments: Any) -> None:
         """A call that commits, on all ranks."""
-        self._failure = None
+        self._shared_failure.forget()
         try:
             self._call(function, *arguments)
         except Error as error:
             if self._handle != ffi.NULL and lib.sluice_failed_together(self._handle):
-                self._mark(error)
+                self._shared_failure.note(error)
             raise
 
     def _commit(self, function: Any) -> Ticket:
