@@ -7,8 +7,9 @@ import unittest
 import h5py
 import netCDF4
 import numpy
+import zarr
 
-from command import BAD_INPUT, DIFFERS, FINE, new_path, sluice
+from command import BAD_INPUT, DIFFERS, FINE, converted, new_path, sluice
 
 ENDINGS = (".h5", ".nc", ".zarr", ".icechunk")
 
@@ -31,6 +32,28 @@ def fill(file, kind):
         file["sluice"] = numpy.ones(3)
         file["sluice"].make_scale("sluice")
         file["kept"].dims[0].attach_scale(file["sluice"])
+
+
+def group_time(flags, has_variable):
+    """A file of each format with a group `time` that has the attribute `flag`."""
+    h5, nc, store = new_path(), new_path(".nc"), new_path(".zarr")
+    with h5py.File(h5, "w") as file:
+        file["ok"] = numpy.arange(3.0)
+        file.create_group("time").attrs["flag"] = flags
+        if has_variable:
+            file["time/x"] = numpy.arange(3.0)
+    with netCDF4.Dataset(nc, "w") as file:
+        file.createDimension("x", 3)
+        file.createVariable("ok", "f8", ("x",))[:] = 1.0
+        file.createGroup("time").flag = flags
+        if has_variable:
+            file["time"].createVariable("x", "f8", ("x",))[:] = 1.0
+    group = zarr.open_group(store, mode="w")
+    group.create_array("ok", shape=(3,), dtype="f8")[...] = 1.0
+    group.create_group("time").attrs["flag"] = flags
+    if has_variable:
+        group.create_array("time/x", shape=(3,), dtype="f8")[...] = 1.0
+    return h5, nc, store
 
 
 class Reserved(unittest.TestCase):
@@ -109,6 +132,28 @@ class Reserved(unittest.TestCase):
                 self.assertEqual([scale.name for scale in file["v"].dims[0].values()], ["/x"])
                 self.assertEqual(len(file["x"].attrs.keys() & {"note"}), 0)
                 self.assertEqual(file["w"][...].tolist(), [0.0, 1.0, 2.0])
+
+    def test_attributes_of_a_group_called_time_stay_or_are_listed(self):
+        """The name is that of the times of steps, which a file without steps does not have."""
+        flags = [1.5, 2.0]
+        for has_variable in (False, True):
+            for source in group_time(flags, has_variable):
+                for ending in ENDINGS:
+                    with self.subTest(has_variable=has_variable, source=source, ending=ending):
+                        target, left = self.convert(source, ending)
+                        kept = has_variable or not ending.startswith((".h5", ".nc")) or (
+                            # Copied as a whole.
+                            os.path.splitext(source)[1] == ending or
+                            (source.endswith(".nc") and ending == ".h5"))
+                        self.assertEqual(left, set() if kept else {"time"})
+                        if ending in (".h5", ".nc"):
+                            with h5py.File(target) as file:
+                                self.assertEqual("time" in file, kept)
+                                found = file["time"].attrs["flag"].tolist() if kept else flags
+                        else:
+                            made = converted(target, ending=".zarr")
+                            found = zarr.open_group(made, mode="r")["time"].attrs["flag"]
+                        self.assertEqual(found, flags)
 
 
 if __name__ == "__main__":

@@ -99,3 +99,16 @@ def test_a_missing_value_is_cast_only_where_it_keeps_its_value(tmp_path):
         raw = file.to_xarray()
         assert raw["i2"].attrs["_FillValue"] == 40000
         assert type(raw["f4"].attrs["_FillValue"]) is np.float32
+
+
+@pytest.mark.parametrize("name, options", [
+    ("group.h5", {}), ("group.nc", {}), ("group.h5", {"strategy": "file-per-process"})])
+def test_a_group_called_time_keeps_its_attributes(tmp_path, name, options):
+    """Beside its variables a file has no times by that name."""
+    with sluice.open(tmp_path / name, "w", **QUICK, **options) as out:
+        out.put("time/x", np.arange(3.0))
+        out.attrs_of("time")["flag"] = [1.5, 2.0]
+    with h5py.File(tmp_path / name) as file:
+        assert file["time"].attrs["flag"].tolist() == [1.5, 2.0]
+    with sluice.open(tmp_path / name) as file:
+        assert file.attrs_of("time")["flag"].tolist() == [1.5, 2.0]

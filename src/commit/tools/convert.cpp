@@ -12,6 +12,7 @@
 #include "commit/tools/drop_names.hpp"
 #include "commit/tools/file_source.hpp"
 #include "commit/tools/fills.hpp"
+#include "commit/tools/group_time.hpp"
 #include "commit/tools/growing.hpp"
 #include "commit/tools/left_out.hpp"
 #include "commit/tools/new_file.hpp"
@@ -208,6 +209,7 @@ class Converter {
 
   void put_attributes() {
     RoundedAgain rounded(output_->definitions());
+    const bool has_times = has_attributes_of_times(input_);
     for (model::Attribute attribute : chosen_.attributes(input_)) {
       const auto owner =
           std::find_if(input_.variables().begin(), input_.variables().end(),
@@ -222,10 +224,10 @@ class Converter {
         continue;
       }
       const bool is_variable = owner != input_.variables().end();
-      const bool is_carried = carries_ && !attribute.owner.empty() &&
-                              attribute.owner != layout::time_name && !is_planned(attribute.owner);
-      const bool has_no_owner = !carries_ && is_variable && !is_planned(attribute.owner) &&
-                                attribute.owner != layout::time_name;
+      const bool is_of_time = attribute.owner == layout::time_name;
+      const bool has_no_place = !is_planned(attribute.owner) && !(is_of_time && has_times);
+      const bool is_carried = carries_ && !attribute.owner.empty() && has_no_place;
+      const bool has_no_owner = !carries_ && is_variable && has_no_place;
       const auto& writes = output_->format().writes_attribute;
       const bool is_of_writer = writes != nullptr && writes(attribute);
       const auto& written = output_->definitions();
@@ -245,6 +247,9 @@ class Converter {
         model::check_name(attribute.name);
         model::check_not_reserved(attribute.owner);
         layout::check_attribute(output_->format(), attribute);
+        if (is_of_time && !has_times) {
+          check_group_time(output_->format(), written);
+        }
       } catch (const Error& e) {
         if (!carries_) {
           leave_out(attribute, e.what());

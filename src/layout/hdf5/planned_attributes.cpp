@@ -8,6 +8,7 @@
 
 #include "layout/hdf5/attributes.hpp"
 #include "layout/hdf5/log.hpp"
+#include "layout/times.hpp"
 #include "layout/vtkhdf/rules.hpp"
 
 namespace sluice::layout::hdf5 {
@@ -46,7 +47,8 @@ bool PlannedAttributes::apply(const model::Attribute& attribute, bool has_time) 
   const std::string& owner = attribute.owner;
   const auto known = variables_.find(owner);
   std::string path = owner.empty() ? "/" : owner;
-  if (owner == time_name && !known && !has_time) {
+  const bool is_of_times = owner == time_name && !known && !is_group_time();
+  if (is_of_times && !has_time) {
     if (!is_grouped(profile) || is_iteration(profile, attribute)) {
       return false;  // until a step has a time, or takes the number
     }
@@ -63,7 +65,7 @@ bool PlannedAttributes::apply(const model::Attribute& attribute, bool has_time) 
     path = prototype_path(owner);
     file_.make_group(path);
     inherit(attribute);
-  } else if (known || owner == time_name) {
+  } else if (known || is_of_times) {
     if (!has_link(file_.id(), path)) {
       return false;
     }
@@ -80,6 +82,14 @@ bool PlannedAttributes::apply(const model::Attribute& attribute, bool has_time) 
     write_attribute_of(profile, object.get(), attribute.name, attribute.value);
   }
   return true;
+}
+
+/// Is `time` a group of variables, beside which the file keeps no times?
+bool PlannedAttributes::is_group_time() const {
+  const std::vector<model::Definition>& definitions = variables_.definitions();
+  return !is_grouped(file_.profile()) &&
+         std::any_of(definitions.begin(), definitions.end(),
+                     [](const model::Definition& d) { return takes_time(d.name); });
 }
 
 void PlannedAttributes::use_up(const std::function<bool(const model::Attribute&)>& is_used) {

@@ -53,6 +53,7 @@ class PlannedAttributes {
   };
   void drop_replaced();
   bool apply(const model::Attribute& attribute, bool has_time);
+  bool is_group_time() const;
   void inherit(const model::Attribute& attribute);
 
   PlannedFile& file_;
