@@ -32,7 +32,7 @@ struct Use {
 /// the last dimension, the classic form of netCDF: netcdf-c 4.9.0 reads only the first element of
 /// HDF5's fixed-length text correctly.
 std::vector<Use> uses_of(const model::Definition& definition);
-/// The first dimension that has another size earlier in `uses`, after that one; empty: there is none.
+/// The first dimension with another size earlier in `uses`, after that one; empty: there is none.
 std::optional<std::pair<Use, Use>> find_conflict(std::span<const Use> uses);
 /// Are the names of its dimensions those that they would get by default?
 bool has_invented_names(const model::Definition& definition);

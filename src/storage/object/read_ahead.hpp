@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "storage/storage.hpp"
 #include "storage/object/bucket.hpp"
 #include "storage/object/workers.hpp"
+#include "storage/storage.hpp"
 
 namespace sluice::storage {
 
