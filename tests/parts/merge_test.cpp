@@ -190,6 +190,28 @@ TEST(Merge, GroupsOfASetWithoutSteps) {
   });
 }
 
+/// Its variables are there, also one that has as many rows as each step says.
+TEST(Merge, OfASetWithoutSteps) {
+  const auto storage = storage::make_memory();
+  on_ranks(2, [&](exec::Transport& transport) {
+    File out = open_file(transport, storage, "out.h5", Mode::write, SetKind{}.options());
+    out.define<double>("rows", {8}, {.steps = true, .varying = true});
+    const Variable fixed = out.define<double>("fixed", {2});
+    const double value = transport.rank();
+    out.put(fixed, &value, {.start = {static_cast<std::uint64_t>(transport.rank())}, .count = {1}});
+    out.close();
+  });
+  merge(2, storage);
+  on_ranks(1, [&](exec::Transport& transport) {
+    File in = open_file(transport, storage, "plain.h5", Mode::read, {});
+    EXPECT_EQ(in.steps(), 0U);
+    EXPECT_TRUE(in.info(in.find("rows")).varying);
+    std::vector<double> got(2);
+    in.get(in.find("fixed"), got.data());
+    EXPECT_EQ(got, (std::vector<double>{0, 1}));
+  });
+}
+
 TEST(Merge, OnlyOfASetAndNotOverAFile) {
   const auto storage = storage::make_memory();
   write_set(2, storage, "out.h5", plain(), {});

@@ -187,7 +187,7 @@ void Merger::put(std::uint64_t step, bool with_fixed) {
   for (std::size_t number = 0; number < planned_.size(); ++number) {
     const Planned& planned = planned_[number];
     const InputVariable& variable = input_.variables()[planned.variable];
-    if (planned.is_defined && variable.definition.varying) {
+    if (planned.is_defined && variable.definition.varying && step < input_.steps()) {
       output_->resize(planned.output, input_.shape(planned.variable, step)[0]);
     }
     sources_.push_back(std::make_unique<PartsSource>(input_, planned.variable, step, meter_));
