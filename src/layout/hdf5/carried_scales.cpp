@@ -25,7 +25,7 @@ bool CarriedScales::is_unused(const std::string& path,
 
 namespace {
 
-/// A dataset at `path` for which `is_kind` holds?
+/// Is there a dataset at `path` for which `is_kind` holds?
 template <class Kind>
 bool is_dataset(hid_t file, const std::string& path, const Kind& is_kind) {
   return facts_of(file, path).target == Target::dataset &&
@@ -34,7 +34,7 @@ bool is_dataset(hid_t file, const std::string& path, const Kind& is_kind) {
 
 }  // namespace
 
-bool CarriedScales::displace(const std::string& path) const {
+bool CarriedScales::is_displaced(const std::string& path) const {
   const auto is_like_it = [&](hid_t dataset) {
     return is_plain_scale(dataset) || (is_scale(dataset) && dims_of(dataset, path).rank() == 1);
   };

@@ -30,7 +30,7 @@ class CarriedScales {
 
   /// Is its name in the new file that of a dimension's scale without coordinates, whose place what
   /// has it in the old file cannot take?
-  bool displace(const std::string& path) const;
+  bool is_displaced(const std::string& path) const;
   /// If the old file has the coordinates of a dimension at `path`, and the new one its scale
   /// without coordinates, removes that. False if not.
   bool make_room(const std::string& path);

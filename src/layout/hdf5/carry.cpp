@@ -174,7 +174,7 @@ class Carrier {
 
   bool leaves_displaced(const NamedLink& link) {
     const bool is_displaced = has_link(into_.get(), link.path) && written_.count(link.path) == 0 &&
-                              scales_->displace(link.path);
+                              scales_->is_displaced(link.path);
     if (is_displaced && displaced_.insert(link.path).second) {
       left_.push_back(link.path + " (in the new file it is the name of a dimension)");
     }
