@@ -156,7 +156,8 @@ class Carrier {
     if (link.target == Target::unreadable) {
       left_.push_back(link.path + " (" + link.why + ")");
     } else if (leaves_displaced(link) ||
-               (has_link(into_.get(), link.path) && !scales_->make_room(link.path))) {
+               (has_link(into_.get(), link.path) &&
+                (written_.count(link.path) != 0 || !scales_->make_room(link.path)))) {
       return;  // Sluice wrote it, or needed it
     } else if (link.target == Target::group) {
       make_group_like(from_.get(), into_.get(), link.path);
