@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "layout/catalog.hpp"
@@ -14,6 +15,12 @@ namespace sluice::layout {
 inline bool takes_time(std::string_view name) {
   const std::string_view own = time_name;
   return name.starts_with(own) && (name.size() == own.size() || name[own.size()] == '/');
+}
+
+/// Does one of these variables take it?
+inline bool is_time_taken(std::span<const model::Definition> definitions) {
+  return std::any_of(definitions.begin(), definitions.end(),
+                     [](const model::Definition& d) { return takes_time(d.name); });
 }
 
 /// Is it the record of the times that begin_step was given? `has_time`: does the format, or the

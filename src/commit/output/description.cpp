@@ -326,9 +326,8 @@ void Description::settle(std::optional<double> time) {
   checked_->settle();
   if (format_->time_variable && time_variable_ == TimeVariable::none && time &&
       !std::isnan(*time)) {
-    const bool is_taken = std::ranges::any_of(
-        definitions_, [](const model::Definition& d) { return layout::takes_time(d.name); });
-    time_variable_ = is_taken ? TimeVariable::callers : TimeVariable::own;
+    time_variable_ =
+        layout::is_time_taken(definitions_) ? TimeVariable::callers : TimeVariable::own;
   }
 }
 

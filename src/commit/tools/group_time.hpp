@@ -31,10 +31,7 @@ inline bool has_attributes_of_times(const Input& input) {
 inline void check_group_time(const layout::Format& format,
                              const std::vector<model::Definition>& written) {
   const bool is_there =
-      format.is_store() ||
-      (format.time_variable && std::any_of(written.begin(), written.end(), [](const auto& d) {
-         return layout::takes_time(d.name);
-       }));
+      format.is_store() || (format.time_variable && layout::is_time_taken(written));
   if (!is_there) {
     throw Error(Code::unsupported,
                 "without variables in it the group is not made: its name is that "

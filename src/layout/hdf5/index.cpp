@@ -145,9 +145,6 @@ class IndexWriter {
     make_filled(parts_name, H5T_STD_U64LE, {words.size()}, words.data());
   }
 
-  /// By a variable of that name, or in a group of that name.
-  bool is_time_taken() const { return std::any_of(names_.begin(), names_.end(), takes_time); }
-
   void write_times() {
     std::vector<double> times;
     bool any = false;
@@ -157,7 +154,7 @@ class IndexWriter {
         any = any || !std::isnan(row.time);
       }
     }
-    if (is_time_taken() || has_fixed_time(index_.profile, index_.definitions)) {
+    if (is_time_taken(index_.definitions) || has_fixed_time(index_.profile, index_.definitions)) {
       return;
     }
     const bool has_steps =
@@ -298,7 +295,8 @@ class IndexWriter {
 
   void write(const model::Attribute& attribute) {
     const bool is_variable = names_.count(attribute.owner) != 0;
-    if (attribute.owner == time_name && !is_variable && !has_times_ && !is_time_taken()) {
+    if (attribute.owner == time_name && !is_variable && !has_times_ &&
+        !is_time_taken(index_.definitions)) {
       return;  // until a step has a time
     }
     if (!is_variable && !attribute.owner.empty()) {

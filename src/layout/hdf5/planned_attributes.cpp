@@ -86,10 +86,7 @@ bool PlannedAttributes::apply(const model::Attribute& attribute, bool has_time) 
 
 /// Is `time` a group of variables, beside which the file keeps no times?
 bool PlannedAttributes::is_group_time() const {
-  const std::vector<model::Definition>& definitions = variables_.definitions();
-  return !is_grouped(file_.profile()) &&
-         std::any_of(definitions.begin(), definitions.end(),
-                     [](const model::Definition& d) { return takes_time(d.name); });
+  return !is_grouped(file_.profile()) && is_time_taken(variables_.definitions());
 }
 
 void PlannedAttributes::use_up(const std::function<bool(const model::Attribute&)>& is_used) {

@@ -134,9 +134,7 @@ bool PlannedDimensions::keeps_time(double time) const {
   }
   const std::vector<model::Definition>& definitions = variables_.definitions();
   return (is_netcdf() || !std::isnan(time)) && !is_grouped(file_.profile()) &&
-         !has_fixed_time(file_.profile(), definitions) &&
-         std::none_of(definitions.begin(), definitions.end(),
-                      [](const model::Definition& d) { return takes_time(d.name); });
+         !has_fixed_time(file_.profile(), definitions) && !is_time_taken(definitions);
 }
 
 void PlannedDimensions::prepare_time(double time) {

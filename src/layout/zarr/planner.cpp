@@ -236,8 +236,7 @@ bool ZarrPlanner::is_time_free() {
   if (!is_time_free_) {
     is_time_free_ = kept_.documents.count(time_name) == 0 && !arrays_.is_hidden(time_name);
   }
-  return *is_time_free_ && std::none_of(known().begin(), known().end(),
-                                        [](const auto& d) { return takes_time(d.name); });
+  return *is_time_free_ && !is_time_taken(known());
 }
 
 CommitPlan ZarrPlanner::plan_commit(const CommitRequest& request) {
